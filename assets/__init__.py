@@ -1,0 +1,1 @@
+"""Dagster definitions and the `reclaim` command: effects at the edge, no rules."""

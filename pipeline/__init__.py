@@ -1,0 +1,1 @@
+"""The benchmark's rules: no Dagster, no web framework, no LLM library in here."""
