@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -257,6 +257,31 @@ def _complete_searches(signal: Signal, receipts: Iterable[Receipt]) -> dict[str,
     return found
 
 
+Made = Callable[[bool | None, Verification, Iterable[Receipt], str], Label]
+
+
+def _standard(mine: Sequence[Receipt], receipts: Sequence[Receipt], context: Context, made: Made) -> Label:
+    """Standard is a fact of the reference table; the receipt shows that the named data set is the one that exists.
+
+    A gate does not change what a data set is, so a gated home still proves a standard benchmark.
+    """
+    seen = [r for r in mine if r.outcome in (Outcome.AVAILABLE, Outcome.GATED)]
+    if context.standard_names and not context.custom_data:
+        names = ", ".join(context.standard_names)
+        if seen:
+            return made(True, Verification.TOOL_VERIFIED, seen, f"listed benchmark with its usual splits: {names}")
+        if mine:
+            return made(None, Verification.TOOL_FAILED, mine, f"the home of {names} could not be reached")
+        return made(None, Verification.PAPER_TEXT_ONLY, (), f"no receipt for the home of {names}")
+    settled = [r for r in mine if r.outcome is not Outcome.UNDETERMINED]
+    if settled:
+        return made(False, Verification.TOOL_VERIFIED, settled, "the target's data is not a listed benchmark")
+    searches = [r for r in receipts if r.tool == "hub_search" and r.facts.get("complete")]
+    if searches:
+        return made(False, Verification.SEARCHED_NOT_FOUND, searches, "the target's data is not a listed benchmark")
+    return made(None, Verification.PAPER_TEXT_ONLY, (), "no receipt about the target's data")
+
+
 def label(claim: Claim, receipts: Sequence[Receipt], context: Context) -> Label:
     """Combine a model's word with the receipts of its episode: the table of the design's first rule, row by row.
 
@@ -287,7 +312,7 @@ def label(claim: Claim, receipts: Sequence[Receipt], context: Context) -> Label:
         # Not charged: what the bundle shows outweighs a model that asks for an artifact nobody needs.
         return made(False, Verification.NOT_APPLICABLE, (), context.not_needed)
     if signal is Signal.STANDARD:
-        return _standard(claim, mine, context, made)
+        return _standard(mine, receipts, context, made)
 
     met = [r for r in mine if meets_rule(signal, r, context)]
     if met:
