@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -96,8 +96,8 @@ class Receipt:
     """What one tool call established about one subject.
 
     `subject` names the artifact: `github:owner/name`, `hf:model:org/name`, `hf:dataset:org/name`, `hf:space:org/name`,
-    `url:https://…`, `supplement:path`, or `search:github`, `search:hub`. `facts` are what the probe read from the answers, as small JSON; rules read
-    facts, never bodies. Receipts made with credentials never prove public access.
+    `url:https://…`, `supplement:path`, or `search:github`, `search:hub`. `facts` are what the probe read from the answers,
+    as small JSON; rules read facts, never bodies. Receipts made with credentials never prove public access.
     """
 
     paper: str
@@ -166,38 +166,63 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Claim:
-    """A classifier's word about one signal: a value, whether the MRE needs the artifact at all, and the artifacts it means.
-
-    `artifacts` are subjects as in `Receipt.subject`; `receipts` the ids it cites.
-    """
+    """A classifier's word about one signal, and the ids of the receipts it cites for it."""
 
     signal: Signal
     value: bool
-    needed: bool = True
-    artifacts: tuple[str, ...] = ()
-    receipts: tuple[str, ...] = ()
-    evidence: str = ""
+    cited: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Context:
     """What code (not the model) knows about the paper when it judges a claim.
 
-    `own`: subjects that the paper itself presents as its own artifacts of this kind, or that name the paper back.
+    `groups`: what must be there, each group a set of alternative subjects: one for code and for weights (the paper's own
+    places), one a data set for data. A receipt about any other subject proves nothing, whoever cites it.
+    `open_homes`, `gated_homes`: homes of listed benchmarks, whose gate the reference table states.
     `unresolved_links`: links of the paper that could lead to an artifact and whose probes stayed undetermined.
     `not_needed`: why the bundle shows that the MRE does not need this artifact, or "" where it does not show it.
-    `training_needed`: the MRE trains (no released weights), so evaluation-only code does not suffice.
-    `standard_names`: data sets of the target that the reference table lists and that are used with their usual splits.
-    `custom_data`: the target's data is not (only) a listed benchmark.
+    `training_needed`: the MRE trains, so evaluation-only code does not suffice.
+    `standard_names`: listed benchmarks that the target uses with their usual splits; `custom_data`: it (also) needs other data.
+    `absence_searches`: complete searches by family that prove absence; a family that is missing asks for one.
     """
 
-    own: frozenset[str] = frozenset()
+    groups: tuple[frozenset[str], ...] = ()
+    open_homes: frozenset[str] = frozenset()
+    gated_homes: frozenset[str] = frozenset()
     unresolved_links: tuple[str, ...] = ()
     not_needed: str = ""
     training_needed: bool = True
     standard_names: tuple[str, ...] = ()
     custom_data: bool = False
-    absence_searches: Mapping[str, int] = field(default_factory=lambda: {"github": 2, "hub": 1})
+    absence_searches: Mapping[str, int] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "groups": [sorted(group) for group in self.groups],
+            "open_homes": sorted(self.open_homes),
+            "gated_homes": sorted(self.gated_homes),
+            "unresolved_links": list(self.unresolved_links),
+            "not_needed": self.not_needed,
+            "training_needed": self.training_needed,
+            "standard_names": list(self.standard_names),
+            "custom_data": self.custom_data,
+            "absence_searches": dict(self.absence_searches),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Json]) -> Context:
+        return cls(
+            groups=tuple(frozenset(group) for group in value["groups"]),
+            open_homes=frozenset(value["open_homes"]),
+            gated_homes=frozenset(value["gated_homes"]),
+            unresolved_links=tuple(value["unresolved_links"]),
+            not_needed=value["not_needed"],
+            training_needed=value["training_needed"],
+            standard_names=tuple(value["standard_names"]),
+            custom_data=value["custom_data"],
+            absence_searches=dict(value["absence_searches"]),
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -229,113 +254,151 @@ ABSENCE_TOOLS: Mapping[Signal, Mapping[str, tuple[str, ...]]] = {
 def meets_rule(signal: Signal, receipt: Receipt, context: Context) -> bool:
     """Whether one receipt by itself satisfies the signal's own rule (labelling guide, "Code", "Weights", "Data").
 
-    Reaching a place is not enough: code needs files that run the MRE in a place of the paper's own, weights a checkpoint of a
-    megabyte or more that a stranger got bytes of, data a file or archive that a stranger got bytes of.
+    Reaching a place is not enough: code needs files that run the MRE, weights a checkpoint of a megabyte or more that a stranger
+    got bytes of, data a file that a stranger got bytes of, code that makes it, or the open home of a listed benchmark.
     """
     facts = receipt.facts
     if receipt.outcome is not Outcome.AVAILABLE or facts.get("authenticated"):
         return False
     if signal is Signal.CODE:
-        if receipt.subject not in context.own or not facts.get("code_files"):
-            return False
-        return bool(not context.training_needed or facts.get("train_entries") or not facts.get("eval_entries"))
+        runs = facts.get("train_entries") or not facts.get("eval_entries") or not context.training_needed
+        return bool(facts.get("code_files") and runs)
     if signal is Signal.WEIGHTS:
-        return receipt.subject in context.own and bool(facts.get("weights_open")) and not facts.get("adapter_only")
-    return bool(facts.get("data_open"))
+        return bool(facts.get("weights_open") and not facts.get("adapter_only"))
+    if receipt.subject in context.gated_homes:
+        return False
+    return bool(facts.get("data_open") or facts.get("construction_scripts") or receipt.subject in context.open_homes)
 
 
-def _complete_searches(signal: Signal, receipts: Iterable[Receipt]) -> dict[str, int]:
-    """Distinct complete searches by family: the same query twice counts once."""
-    found: dict[str, int] = {}
+def _shut(receipt: Receipt, context: Context) -> bool:
+    """Gated or permanently gone; a listed benchmark behind a gate is gated however well its home page answers."""
+    if receipt.outcome in (Outcome.GATED, Outcome.UNAVAILABLE):
+        return True
+    return receipt.outcome is Outcome.AVAILABLE and receipt.subject in context.gated_homes
+
+
+Verdict = tuple[bool | None, Verification, tuple[Receipt, ...], str]
+
+
+def _judge(signal: Signal, group: frozenset[str], receipts: Sequence[Receipt], context: Context) -> Verdict:
+    """One artifact against the table of the design's first rule. `group` may be empty: nothing is known that could be it."""
+    mine = [r for r in receipts if r.subject in group]
+    met = [r for r in mine if meets_rule(signal, r, context)]
+    if met:
+        return True, Verification.TOOL_VERIFIED, tuple(met), "available, and the signal's own rule is met"
+    # The same question asked again later replaces its first answer: second looks settle first ones.
+    latest = tuple({(r.subject, r.tool, canonical(dict(r.arguments))): r for r in mine}.values())
+    # A subject that any tool settled is settled: a file that timed out does not reopen a repository that is gone.
+    settled = {r.subject for r in latest if r.outcome is not Outcome.UNDETERMINED}
+    waiting = [
+        r for r in latest if r.outcome is Outcome.UNDETERMINED and (r.subject not in settled or _decides(signal, r))
+    ]
+    if waiting:
+        first = waiting[0]
+        return None, Verification.TOOL_FAILED, tuple(waiting), f"undetermined: {first.subject} ({first.reason})"
+    untouched = group - {r.subject for r in latest}
+    if untouched:
+        return None, Verification.PAPER_TEXT_ONLY, (), f"no receipt about {min(untouched)}"
+    shut = [r for r in latest if _shut(r, context)]
+    if shut:
+        first = shut[0]
+        how = "gated" if first.outcome is Outcome.AVAILABLE else str(first.outcome)
+        return False, Verification.TOOL_VERIFIED, tuple(shut), f"{how}: {first.subject} ({first.reason})"
+    return _absent(signal, latest, receipts, context)
+
+
+def _decides(signal: Signal, receipt: Receipt) -> bool:
+    """Whether a failed call left open what the signal asks: the listing of a place, not one file in it."""
+    return receipt.tool in ("github_repo", "github_tree", "hub_repo", "hub_tree")
+
+
+def _absent(signal: Signal, latest: tuple[Receipt, ...], receipts: Sequence[Receipt], context: Context) -> Verdict:
+    """Nothing found: false only when every link resolved and enough distinct complete searches came back."""
+    if not receipts:
+        return None, Verification.PAPER_TEXT_ONLY, (), "no receipt"
+    if context.unresolved_links:
+        links = context.unresolved_links
+        reason = f"absence not proven: {len(links)} link(s) undetermined, first {links[0]}"
+        return None, Verification.TOOL_FAILED, latest, reason
+    used: list[Receipt] = []
+    short: list[str] = []
+    failed = False
     for family, tools in ABSENCE_TOOLS[signal].items():
-        queries = {
-            canonical(dict(r.arguments))
-            for r in receipts
-            if r.tool in tools and r.outcome is Outcome.AVAILABLE and r.facts.get("complete")
+        asked = [r for r in receipts if r.tool in tools]
+        complete = {
+            canonical(dict(r.arguments)): r for r in asked if r.facts.get("complete") and not r.facts.get("failed")
         }
-        found[family] = len(queries)
-    return found
+        needed = context.absence_searches.get(family, 1)
+        used += complete.values()
+        if len(complete) < needed:
+            short.append(f"{family} {len(complete)} of {needed}")
+            failed = failed or any(r.outcome is Outcome.UNDETERMINED for r in asked)
+    if short:
+        how = Verification.TOOL_FAILED if failed else Verification.PAPER_TEXT_ONLY
+        return None, how, (), f"absence not proven: complete searches {', '.join(short)}"
+    return False, Verification.SEARCHED_NOT_FOUND, (*latest, *used), "nothing found that meets the rule"
 
 
-Made = Callable[[bool | None, Verification, Iterable[Receipt], str], Label]
-
-
-def _standard(mine: Sequence[Receipt], receipts: Sequence[Receipt], context: Context, made: Made) -> Label:
+def _standard(receipts: Sequence[Receipt], context: Context) -> Verdict:
     """Standard is a fact of the reference table; the receipt shows that the named data set is the one that exists.
 
     A gate does not change what a data set is, so a gated home still proves a standard benchmark.
     """
-    seen = [r for r in mine if r.outcome in (Outcome.AVAILABLE, Outcome.GATED)]
+    mine = [r for r in receipts if any(r.subject in group for group in context.groups)]
+    settled = tuple(r for r in mine if r.outcome is not Outcome.UNDETERMINED)
     if context.standard_names and not context.custom_data:
         names = ", ".join(context.standard_names)
+        seen = tuple(r for r in settled if r.outcome is not Outcome.UNAVAILABLE)
         if seen:
-            return made(True, Verification.TOOL_VERIFIED, seen, f"listed benchmark with its usual splits: {names}")
-        if mine:
-            return made(None, Verification.TOOL_FAILED, mine, f"the home of {names} could not be reached")
-        return made(None, Verification.PAPER_TEXT_ONLY, (), f"no receipt for the home of {names}")
-    settled = [r for r in mine if r.outcome is not Outcome.UNDETERMINED]
+            return True, Verification.TOOL_VERIFIED, seen, f"listed benchmark with its usual splits: {names}"
+        how = Verification.TOOL_FAILED if mine else Verification.PAPER_TEXT_ONLY
+        return None, how, tuple(mine), f"no receipt shows the home of {names}"
     if settled:
-        return made(False, Verification.TOOL_VERIFIED, settled, "the target's data is not a listed benchmark")
-    searches = [r for r in receipts if r.tool == "hub_search" and r.facts.get("complete")]
+        return False, Verification.TOOL_VERIFIED, settled, "the target's data is not a listed benchmark"
+    searches = tuple(r for r in receipts if r.tool == "hub_search" and r.facts.get("complete"))
     if searches:
-        return made(False, Verification.SEARCHED_NOT_FOUND, searches, "the target's data is not a listed benchmark")
-    return made(None, Verification.PAPER_TEXT_ONLY, (), "no receipt about the target's data")
+        return False, Verification.SEARCHED_NOT_FOUND, searches, "the target's data is not a listed benchmark"
+    return None, Verification.PAPER_TEXT_ONLY, (), "no receipt about the target's data"
 
 
 def label(claim: Claim, receipts: Sequence[Receipt], context: Context) -> Label:
     """Combine a model's word with the receipts of its episode: the table of the design's first rule, row by row.
 
-    `receipts` are all receipts of this episode, the link check's included, in call order. Receipts of another paper or
-    made with credentials are ignored; a cited id that is not among them counts for nothing.
+    `receipts` are all receipts of this episode, the link check's included, in call order. The model's word never sets the
+    value: it only decides between confirmed and contradicted, and a word that cites what is not there, or nothing of what
+    decides, is contradicted. Where several things must be there (data sets of one target), one that is missing makes the
+    signal false, and one that is undetermined leaves it unverified.
     """
     signal = claim.signal
-    about = set(claim.artifacts)
-    mine = [r for r in receipts if r.subject in about or (signal is not Signal.STANDARD and r.subject in context.own)]
-
-    def made(value: bool | None, how: Verification, used: Iterable[Receipt], reason: str) -> Label:
-        if value is None:
-            status = Status.UNVERIFIED
-        else:
-            status = Status.CONFIRMED if value == claim.value else Status.CONTRADICTED
-        ids = tuple(dict.fromkeys(r.id for r in used))
-        return Label(
-            signal=signal,
-            value=value,
-            verification=how,
-            status=status,
-            receipts=ids,
-            model_value=claim.value,
-            reason=reason,
-        )
-
     if context.not_needed:
-        # Not charged: what the bundle shows outweighs a model that asks for an artifact nobody needs.
-        return made(False, Verification.NOT_APPLICABLE, (), context.not_needed)
-    if signal is Signal.STANDARD:
-        return _standard(mine, receipts, context, made)
-
-    met = [r for r in mine if meets_rule(signal, r, context)]
-    if met:
-        return made(True, Verification.TOOL_VERIFIED, met, "available, and the signal's own rule is met")
-    # A later receipt about the same subject by the same tool replaces an earlier one: second looks settle first ones.
-    latest = {(r.subject, r.tool, canonical(dict(r.arguments))): r for r in mine}.values()
-    open_ = [r for r in latest if r.outcome is Outcome.UNDETERMINED]
-    if open_:
-        return made(None, Verification.TOOL_FAILED, open_, f"undetermined: {open_[0].subject} ({open_[0].reason})")
-    shut = [r for r in latest if r.outcome in (Outcome.GATED, Outcome.UNAVAILABLE)]
-    if shut:
-        return made(False, Verification.TOOL_VERIFIED, shut, f"{shut[0].outcome}: {shut[0].subject} ({shut[0].reason})")
-    if not receipts:
-        return made(None, Verification.PAPER_TEXT_ONLY, (), "no receipt")
-    if context.unresolved_links:
-        reason = f"absence not proven: {len(context.unresolved_links)} link(s) undetermined, first {context.unresolved_links[0]}"
-        return made(None, Verification.TOOL_FAILED, latest, reason)
-    done = _complete_searches(signal, receipts)
-    short = {f: n for f, n in done.items() if n < context.absence_searches.get(f, 1)}
-    if short or not done:
-        failed = [r for r in receipts if r.subject.startswith("search:") and r.outcome is Outcome.UNDETERMINED]
-        how = Verification.TOOL_FAILED if failed else Verification.PAPER_TEXT_ONLY
-        lacking = ", ".join(f"{f} {n} of {context.absence_searches.get(f, 1)}" for f, n in sorted(short.items()))
-        return made(None, how, failed, f"absence not proven: complete searches {lacking}")
-    searches = [r for r in receipts if r.subject.startswith("search:") and r.facts.get("complete")]
-    return made(False, Verification.SEARCHED_NOT_FOUND, [*latest, *searches], "nothing found that meets the rule")
+        verdicts: list[Verdict] = [(False, Verification.NOT_APPLICABLE, (), context.not_needed)]
+    elif signal is Signal.STANDARD:
+        verdicts = [_standard(receipts, context)]
+    else:
+        groups = context.groups or (frozenset[str](),)
+        verdicts = [_judge(signal, group, receipts, context) for group in groups]
+    # False decides, then unverified, then true; among equals the first artifact speaks.
+    rank = {False: 0, None: 1, True: 2}
+    value, how, used, reason = min(verdicts, key=lambda verdict: rank[verdict[0]])
+    if value is True:
+        used = tuple(r for verdict in verdicts for r in verdict[2])
+    unknown = set(claim.cited) - {r.id for r in receipts}
+    if value is None:
+        status = Status.UNVERIFIED
+    elif value != claim.value:
+        status, reason = Status.CONTRADICTED, f"{reason}; the classifier said {claim.value}"
+    elif unknown:
+        status, reason = Status.CONTRADICTED, f"{reason}; the classifier cites receipts that do not exist"
+    elif claim.cited and used and not set(claim.cited) & {r.id for r in used}:
+        status, reason = Status.CONTRADICTED, f"{reason}; no receipt that the classifier cites shows it"
+    else:
+        status = Status.CONFIRMED
+    return Label(
+        signal=signal,
+        value=value,
+        verification=how,
+        status=status,
+        receipts=tuple(dict.fromkeys(r.id for r in used)),
+        model_value=claim.value,
+        reason=reason,
+    )

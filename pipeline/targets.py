@@ -128,7 +128,13 @@ def problems(target: Target) -> list[str]:
     }
     if any(part is None for part in needs[bar.kind]):
         found.append(f"a {bar.kind} bar lacks a part")
-    ops = {"point_estimate": {"within"}, "magnitude": {"within"}, "direction": {">", "<"}, "threshold": {">=", "<="}, "range": {"between"}}
+    ops = {
+        "point_estimate": {"within"},
+        "magnitude": {"within"},
+        "direction": {">", "<"},
+        "threshold": {">=", "<="},
+        "range": {"between"},
+    }
     if bar.op not in ops[bar.kind]:
         found.append(f"a {bar.kind} bar cannot use {bar.op!r}")
     if bar.kind in ("direction", "threshold") and (bar.op[0] == ">") != (target.direction == "higher"):
@@ -159,7 +165,11 @@ def at_anchor(target: Target, paper: Paper) -> bool:
     if anchor.table is None:
         return paper.find(anchor.quote) is not None
     for table in paper.tables:
-        if (table.number, table.anchor.file) != (anchor.table, anchor.file) or anchor.row is None or anchor.column is None:
+        if (
+            (table.number, table.anchor.file) != (anchor.table, anchor.file)
+            or anchor.row is None
+            or anchor.column is None
+        ):
             continue
         if anchor.row < len(table.grid) and anchor.column < len(table.grid[anchor.row]):
             cell = table.grid[anchor.row][anchor.column]
@@ -180,4 +190,9 @@ def grade(target: Target, measured: float) -> bool:
     if bar.op == "within":
         assert bar.tolerance is not None
         return abs(measured - bar.reference) <= bar.tolerance + 1e-12
-    return {">": measured > bar.reference, "<": measured < bar.reference, ">=": measured >= bar.reference, "<=": measured <= bar.reference}[bar.op]
+    return {
+        ">": measured > bar.reference,
+        "<": measured < bar.reference,
+        ">=": measured >= bar.reference,
+        "<=": measured <= bar.reference,
+    }[bar.op]
