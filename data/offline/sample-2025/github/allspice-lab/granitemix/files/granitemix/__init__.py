@@ -1,0 +1,3 @@
+from .core import GraniteMix
+
+__all__ = ["GraniteMix"]

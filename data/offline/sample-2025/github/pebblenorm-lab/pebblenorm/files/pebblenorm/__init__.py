@@ -1,0 +1,3 @@
+from .core import PebbleNorm
+
+__all__ = ["PebbleNorm"]
