@@ -1,0 +1,162 @@
+"""Which places are a paper's own: from its links, from what those places say, and from the pages that lead to them.
+
+A link names a subject; a sentence presents it as the authors' own or as somebody else's; a receipt may show that the place
+names the paper back. No classifier decides ownership.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from urllib.parse import unquote, urlsplit
+
+from pipeline.evidence import Outcome, Receipt
+from pipeline.paper import Link, Paper
+
+CODE_HOSTS = ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "anonymous.4open.science")
+ARTIFACT_HOSTS = (
+    *CODE_HOSTS,
+    "huggingface.co",
+    "zenodo.org",
+    "figshare.com",
+    "osf.io",
+    "kaggle.com",
+    "drive.google.com",
+    "dropbox.com",
+    "onedrive.live.com",
+    "dataverse.harvard.edu",
+    "codalab.org",
+    "modelscope.cn",
+)
+PAPER_HOSTS = (
+    *("arxiv.org", "doi.org", "openreview.net", "aclanthology.org", "proceedings.mlr.press", "openaccess.thecvf.com"),
+    *("neurips.cc", "nips.cc", "icml.cc", "iclr.cc", "ieee.org", "acm.org", "springer.com", "sciencedirect.com"),
+    *("wikipedia.org", "creativecommons.org", "semanticscholar.org", "jmlr.org", "nature.com", "biorxiv.org"),
+)
+"""Places that hold papers and texts: a dead one leaves no artifact unseen."""
+
+_OWN = re.compile(
+    r"\b(our (?:code|implementation|model|models|weights|checkpoints?|data|dataset|repository|project|source|method)"
+    r"|we (?:release|publish|provide|open-?source|make|share|host)|code(?: and \w+)* (?:is|are|can be|at|for this|available)"
+    r"|(?:source )?code\s*:|code available|code repository|project\s?page|project website|(?:publicly )?available (?:at|from|on|here|under|in)"
+    r"|released (?:at|under|on)|open-?sourced|reproduce our|supplementary code|implementation (?:is|can be|available))",
+    re.IGNORECASE,
+)
+_FOREIGN = re.compile(
+    r"\b(baselines?|compared? (?:with|to|against)|(?:is|are|was|were) based on|build(?:s|ing)? (?:up)?on|built (?:up)?on"
+    r"|borrow(?:ed|s)?|adapted from|proposed (?:by|in)|original (?:code|implementation|repository|authors)"
+    r"|their (?:code|implementation|official|repository)|et al|third[- ]party|we (?:use|used|adopt|follow|employ) (?:the|their)"
+    r"|official (?:code|implementation|repository|checkpoints?) (?:of|from|for)|implementation (?:of|from|provided))\b",
+    re.IGNORECASE,
+)
+
+
+def host(url: str) -> str:
+    return (urlsplit(url).hostname or "").removeprefix("www.")
+
+
+def on(url: str, hosts: Iterable[str]) -> bool:
+    """Whether a URL lies on one of the hosts or below it."""
+    name = host(url)
+    return any(name == h or name.endswith("." + h) for h in hosts)
+
+
+def subject(url: str) -> str:
+    """The artifact a URL names: a repository or Hub entry whichever of its pages is linked, else the page itself."""
+    parts = urlsplit(url if "://" in url else f"https://{url}")
+    path = [unquote(p) for p in parts.path.split("/") if p]
+    name = (parts.hostname or "").removeprefix("www.")
+    if name in ("github.com", "raw.githubusercontent.com", "codeload.github.com") and len(path) >= 2:
+        return f"github:{path[0]}/{path[1].removesuffix('.git')}".lower()
+    if name in ("huggingface.co", "hf.co") and len(path) >= 2:
+        kinds = {"datasets": "dataset", "spaces": "space"}
+        if path[0] in kinds and len(path) >= 3:
+            return f"hf:{kinds[path[0]]}:{path[1]}/{path[2]}"
+        if path[0] not in (*kinds, "papers", "docs", "collections", "blog", "join", "settings", "models"):
+            return f"hf:model:{path[0]}/{path[1]}"
+    query = f"?{parts.query}" if parts.query else ""
+    return f"url:https://{(parts.hostname or '').lower()}{parts.path.rstrip('/')}{query}"
+
+
+def presented_as_own(link: Link) -> bool:
+    """Whether the paper itself, where a reader sees it, presents this link as its authors' place."""
+    if not link.visible or link.place in ("bibliography", "comment", "unrendered") or on(link.url, PAPER_HOSTS):
+        return False
+    if link.place in ("title", "thanks"):
+        return True
+    if _FOREIGN.search(link.sentence):
+        return False
+    return link.place == "abstract" or bool(_OWN.search(f"{link.sentence} {link.visible_text}"))
+
+
+def linked(paper: Paper) -> tuple[str, ...]:
+    """Subjects of all links that could lead to an artifact, in reading order: the bibliography only on artifact hosts."""
+    wanted = (
+        link.url
+        for link in paper.links
+        if not on(link.url, PAPER_HOSTS) and (link.place != "bibliography" or on(link.url, ARTIFACT_HOSTS))
+    )
+    return tuple(dict.fromkeys(subject(url) for url in wanted))
+
+
+def _asked(receipt: Receipt) -> set[str]:
+    """A receipt's subject, and what was asked for before a rename or a redirect."""
+    names = {receipt.subject}
+    asked = receipt.facts.get("asked")
+    if asked:
+        names.add(str(asked) if ":" in str(asked) else f"github:{asked}".lower())
+    return names
+
+
+def _squeezed(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", text.lower())
+
+
+def own(paper: Paper, receipts: Sequence[Receipt], has_supplement: bool) -> tuple[str, ...]:
+    """Subjects that are the paper's own, in the order they were found.
+
+    A place is own if the paper presents it so, if it names the paper back (title, arXiv id, authors), or if an own place leads to it and it
+    carries the same name: an own page to its only repository, an own README to Hub entries of the same owner or name.
+    """
+    found = dict.fromkeys(subject(link.url) for link in paper.links if presented_as_own(link))
+    if has_supplement:
+        found["supplement:"] = None
+    for receipt in receipts:
+        if receipt.facts.get("names_paper") and not receipt.subject.startswith("search:"):
+            found[receipt.subject] = None
+        elif _asked(receipt) & found.keys():
+            found[receipt.subject] = None
+    for receipt in receipts:
+        if receipt.subject not in found or receipt.outcome is not Outcome.AVAILABLE:
+            continue
+        leads = [subject(url) for url in (*receipt.facts.get("readme_links", ()), *receipt.facts.get("links", ()))]
+        repositories = list(dict.fromkeys(s for s in leads if s.startswith("github:")))
+        if receipt.subject.startswith("url:") and len(repositories) == 1:
+            found[repositories[0]] = None
+        if receipt.subject.startswith("github:"):
+            owner, _, name = receipt.subject.removeprefix("github:").partition("/")
+            for lead in leads:
+                if lead.startswith("hf:"):
+                    org, _, entry = lead.split(":", 2)[2].partition("/")
+                    if _squeezed(org) == _squeezed(owner) or _squeezed(name) in _squeezed(entry):
+                        found[lead] = None
+    seen = {name for receipt in receipts for name in _asked(receipt)}
+    # A place that only a README named and nobody probed is no claim of the paper's.
+    presented = {subject(link.url) for link in paper.links if presented_as_own(link)} | {"supplement:"}
+    return tuple(s for s in found if s in presented or s in seen)
+
+
+def resolved(subject_: str, receipts: Sequence[Receipt]) -> bool:
+    """Whether some probe settled this subject, under its present or an earlier name."""
+    return any(subject_ in _asked(r) and r.outcome is not Outcome.UNDETERMINED for r in receipts)
+
+
+def current(subject_: str, receipts: Sequence[Receipt]) -> str:
+    """The present name of a subject that was renamed, else itself."""
+    return next((r.subject for r in receipts if subject_ in _asked(r) and r.subject != subject_), subject_)
+
+
+def names(text: str, receipt: Receipt) -> bool:
+    """Whether a receipt's subject carries the name of a data set, spelling aside."""
+    wanted = _squeezed(text)
+    return len(wanted) >= 3 and wanted in _squeezed(receipt.subject.split(":", 1)[1])
