@@ -78,6 +78,17 @@ def subject(url: str) -> str:
     return f"url:https://{(parts.hostname or '').lower()}{parts.path.rstrip('/')}{query}"
 
 
+def url(subject_: str) -> str:
+    """The address of a subject, for people and for the published links."""
+    kind, _, rest = subject_.partition(":")
+    if kind == "github":
+        return f"https://github.com/{rest}"
+    if kind == "hf":
+        what, _, name = rest.partition(":")
+        return f"https://huggingface.co/{ {'model': '', 'dataset': 'datasets/', 'space': 'spaces/'}[what] }{name}"
+    return rest
+
+
 def presented_as_own(link: Link) -> bool:
     """Whether the paper itself, where a reader sees it, presents this link as its authors' place."""
     if not link.visible or link.place in ("bibliography", "comment", "unrendered") or on(link.url, PAPER_HOSTS):

@@ -1,18 +1,29 @@
 """From an episode to a row: what a classifier said, what its receipts entail, and what code derives from both.
 
-A classifier (embedded rules or any model) fills an `Answer`. Nothing in it counts by itself: quotes must be in the paper, the target
-must be printed at its anchor, signals are decided by `evidence.label`, hours by `compute.hours`, tier by `tiers.tier`.
+A classifier (embedded rules or any model) fills an `Answer`. Nothing in it counts by itself: quotes must be in the paper,
+the target must be printed at its anchor, signals are decided by `evidence.label`, hours by `compute.hours`, the tier by
+`tiers.tier`.
 """
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pipeline.evidence import Json, Receipt, Signal
+from pipeline import artifacts, reference
+from pipeline.corpus import Exclusion, PaperRecord
+from pipeline.derivation import ClaimInput, Derivation, Inputs, InventoryChoice, PartInput, Rules, derive
+from pipeline.editions import Edition
+from pipeline.evidence import Context, Json, Outcome, Receipt, Signal, meets_rule
+from pipeline.paper import Cell, Paper, Table, parse_number
 from pipeline.row import BarKind, BasisKind, Kind, VerifiedLinks
+from pipeline.targets import QUOTE_LIMIT, Target, TargetAnchor, make_bar
+from pipeline.targets import problems as problems_of
 
 Passed = Literal["chosen", "other claim", "dearer", "ablation", "not numeric", "baseline only", "appendix repeat"]
 """Why an item of the inventory was chosen or passed over (labelling guide, "Candidates")."""
@@ -25,7 +36,8 @@ class Said(BaseModel):
 class SignalWord(Said):
     """What the classifier says about one signal.
 
-    `artifacts` are receipt subjects (`github:owner/name`, `hf:model:org/name`, `url:https://…`, `supplement:`), `receipts` the ids it cites.
+    `artifacts` are receipt subjects (`github:owner/name`, `hf:model:org/name`, `url:https://…`, `supplement:`), `receipts` the
+    ids it cites.
     """
 
     value: bool
@@ -51,8 +63,8 @@ class SignalWords(Said):
 class TargetWord(Said):
     """A proposed match target: where the number is printed, and what it is.
 
-    Either a cell (`table` as printed, 0-based `row` and `column` of the reader's grid) or a `quote` from running text that prints `value`.
-    Operator and tolerance are not the classifier's: code derives them from `bar_kind`.
+    Either a cell (`table` as printed, 0-based `row` and `column` of the reader's grid) or a `quote` from running text that
+    prints `value`. Operator and tolerance are not the classifier's: code derives them from `bar_kind`.
     """
 
     config: str
@@ -101,7 +113,7 @@ class Needs(Said):
 
 
 class ComputeWord(Said):
-    """One part of the hours. Exactly one of `wall_hours` (times `count`) and `device_hours` is given, or neither (unknown).
+    """One part of the hours: `wall_hours` (times `count`) or `device_hours`, or neither where nothing is known.
 
     `runs` is arms x seeds. `quote` is the paper's sentence; the device is looked up in the reference table by code.
     """
@@ -141,8 +153,9 @@ ExitReason = Literal["natural", "tool_limit", "request_limit", "output_invalid",
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Episode:
-    """One classifier run on one paper. `receipts` in call order, the link check's first; `linked` are the ids of the latter.
+    """One classifier run on one paper.
 
+    `receipts` in call order, the link check's first; `linked` are the ids of the latter.
     `answer` is None where the classifier gave none that validates; `exit_reason` says why the loop ended.
     """
 
@@ -183,3 +196,326 @@ class Episode:
             passes=value["passes"],
             problem=value["problem"],
         )
+
+
+def extract(
+    record: PaperRecord, paper: Paper, episode: Episode, edition: Edition, *, has_supplement: bool
+) -> Inputs | Exclusion:
+    """Turn one episode into what a derivation needs. An episode without an answer is an exclusion with its reason."""
+    answer = episode.answer
+    if answer is None:
+        return Exclusion(
+            key=record.arxiv_id,
+            title=record.title,
+            stage="classification",
+            reason=episode.exit_reason,
+            detail=episode.problem or "the classifier gave no answer that validates",
+        )
+    problems: list[str] = []
+    if episode.exit_reason != "natural":
+        problems.append(f"the episode ended by {episode.exit_reason}")
+    if paper.find(answer.claim_quote) is None:
+        problems.append("the claim's quote is not in the paper")
+    target, target_problems = pin(answer.target, paper, edition.tolerance_relative)
+    inventory = _inventory(answer, paper)
+    problems += [f"{choice.item} of the inventory has no reason" for choice in inventory if not choice.reason]
+    owned = artifacts.own(paper, episode.receipts, has_supplement)
+    needed = _datasets(answer)
+    contexts = {s: _context(s, paper, episode, answer, owned, edition) for s in Signal}
+    needs = {
+        name: quote if paper.find(quote) is not None else ""
+        for name, quote in answer.needs.model_dump().items()
+        if quote
+    }
+    paid = reference.paid_api(f"{needs.get('paid_api', '')} {answer.mre_config}") if needs.get("paid_api") else None
+    return Inputs(
+        arxiv_id=record.arxiv_id,
+        version=record.version,
+        title=record.title,
+        bundle=episode.bundle,
+        source_sha256=paper.source_sha256,
+        classifier=episode.classifier,
+        exit_reason=episode.exit_reason,
+        passes=episode.passes,
+        paper_kind=answer.paper_kind,
+        central_claim=answer.central_claim,
+        claim_quote=answer.claim_quote,
+        mre_config=answer.mre_config,
+        agent_task=answer.agent_task,
+        target=target,
+        target_problems=target_problems,
+        inventory=inventory,
+        needs={name: quote for name, quote in needs.items() if quote},
+        paid_api=paid or "",
+        datasets=[word.name for word in needed],
+        training=answer.training,
+        compute=[_part(word, paper) for word in answer.compute],
+        basis_kind=answer.basis_kind,
+        basis=answer.basis,
+        claims={
+            str(s): ClaimInput(value=answer.signals.word(s).value, cited=list(answer.signals.word(s).receipts))
+            for s in Signal
+        },
+        contexts={str(s): context.to_json() for s, context in contexts.items()},
+        links=_links(contexts, owned, episode.receipts),
+        receipts=[receipt.id for receipt in episode.receipts],
+        linked=list(episode.linked),
+        problems=problems,
+    )
+
+
+def pin(word: TargetWord | None, paper: Paper, relative: float) -> tuple[Target | None, list[str]]:
+    """Make a proposed target machine-readable, or say why code could not grade it.
+
+    The number is read from the cell or the quote itself, never from the proposal; `relative` is the edition's tolerance.
+    """
+    if word is None:
+        return None, []
+    if word.table is not None:
+        cell_at = _cell(word, paper)
+        if cell_at is None:
+            return None, [f"table {word.table} has no number at row {word.row}, column {word.column}"]
+        table, cell = cell_at
+        number, uncertainty, value = cell.value, cell.uncertainty, cell.text
+        row = table.grid[cell.row]
+        quote = " | ".join(dict.fromkeys(c.text for c in row if c is not None and c.text))
+        if len(quote) > QUOTE_LIMIT or value not in quote:
+            quote = " | ".join((*table.row_headers(cell.row)[:1], value))[-QUOTE_LIMIT:]
+        place = table.row_anchors[cell.row] if cell.row < len(table.row_anchors) else table.anchor
+        anchor = TargetAnchor(
+            file=place.file,
+            line=place.line,
+            table=word.table,
+            row=cell.row,
+            column=cell.column,
+            quote=quote,
+            source_sha256=paper.source_sha256,
+        )
+    else:
+        printed = parse_number(word.value)
+        if printed is None or paper.find(word.quote) is None:
+            return None, [f"the quote for {word.value!r} is not in the paper"]
+        number, uncertainty, value = printed.value, printed.uncertainty, word.value
+        holder = next((s for s in paper.sentences() if word.quote in s.text or s.text in word.quote), None)
+        anchor = TargetAnchor(
+            file=holder.anchor.file if holder else paper.main,
+            line=holder.anchor.line if holder else 1,
+            quote=_around(word.quote, value),
+            source_sha256=paper.source_sha256,
+        )
+    assert number is not None
+    scale = 100.0 if "%" in f"{value}{word.unit}{word.metric}" or abs(number) > 1 else 1.0
+    bar = make_bar(
+        word.bar_kind,
+        number=number,
+        direction=word.direction,
+        uncertainty=uncertainty,
+        baseline=word.baseline,
+        relative=relative,
+        low=word.low,
+        high=word.high,
+        scale=scale,
+    )
+    if bar is None:
+        return None, [f"a {word.bar_kind} bar lacks a part (baseline, direction or the two ends)"]
+    target = Target(
+        config=word.config,
+        metric=word.metric,
+        unit=word.unit,
+        direction=word.direction,
+        value=value,
+        number=number,
+        uncertainty=uncertainty,
+        n_seeds=word.n_seeds,
+        scope=word.scope,
+        split=word.split,
+        aggregate=word.aggregate,
+        dataset=word.dataset,
+        baseline=word.baseline,
+        bar=bar,
+        anchor=anchor,
+    )
+    return target, problems_of(target)
+
+
+def _cell(word: TargetWord, paper: Paper) -> tuple[Table, Cell] | None:
+    """The numbered cell a proposal names, whose number is the proposed value."""
+    wanted = parse_number(word.value)
+    for table in paper.tables:
+        if table.number != word.table or word.row is None or word.column is None:
+            continue
+        if 0 <= word.row < len(table.grid) and 0 <= word.column < table.columns:
+            cell = table.grid[word.row][word.column]
+            if cell is None or cell.value is None or wanted is None:
+                continue
+            if math.isclose(cell.value, wanted.value, rel_tol=1e-9, abs_tol=1e-12):
+                return table, cell
+    return None
+
+
+def _around(quote: str, value: str) -> str:
+    """At most `QUOTE_LIMIT` characters of a quote, with the value in them."""
+    if len(quote) <= QUOTE_LIMIT:
+        return quote
+    at = max(quote.find(value), 0)
+    start = max(0, min(at - QUOTE_LIMIT // 2, len(quote) - QUOTE_LIMIT))
+    return quote[start : start + QUOTE_LIMIT]
+
+
+def _inventory(answer: Answer, paper: Paper) -> list[InventoryChoice]:
+    """Every float of the paper once, with the classifier's word about it; a missing word is an empty reason."""
+    reasons = {word.item: word.reason for word in answer.candidates}
+    items = ((f"{item.kind} {item.number}", item.caption) for item in paper.inventory)
+    return [InventoryChoice(item=item, caption=caption[:200], reason=reasons.get(item, "")) for item, caption in items]
+
+
+def _datasets(answer: Answer) -> list[DatasetWord]:
+    return list({word.name.casefold(): word for word in answer.datasets}.values())
+
+
+def _part(word: ComputeWord, paper: Paper) -> PartInput:
+    """A part whose quote the paper does not print keeps its place and loses its numbers: unknown, not invented."""
+    known = bool(word.quote) and paper.find(word.quote) is not None
+    return PartInput(
+        kind=word.kind,
+        device=word.device if known else "",
+        count=word.count if known else None,
+        wall_hours=word.wall_hours if known else None,
+        device_hours=word.device_hours if known else None,
+        runs=word.runs,
+        quote=word.quote if known else "",
+        cpu_only=word.cpu_only and known,
+    )
+
+
+_NOTHING_TRAINED = re.compile(
+    r"\b(training[- ]free|without (?:any )?(?:additional |further |gradient )?(?:training|fine-?tuning|learn)"
+    r"|no (?:additional |further |gradient )?(?:training|fine-?tuning|learn\w*|weights|checkpoints?|neural)"
+    r"|not (?:train|require (?:any )?(?:training|fine-?tuning))|closed[- ]form|zero[- ]shot|numerical(?:ly)?|simulat\w+|prompt\w*)",
+    re.IGNORECASE,
+)
+_TRAINS = re.compile(
+    r"\b(train\w*|optimi[sz]\w*|learn\w*|converge\w*|fit(?:s|ted|ting)?|from scratch)\b", re.IGNORECASE
+)
+_MADE_DATA = re.compile(
+    r"\b(synthetic\w*|simulat\w+|generat\w+|sampled? from|toy|numerical|draw[sn]?|random(?:ly)?|analytic\w*|closed[- ]form|no data)",
+    re.IGNORECASE,
+)
+
+
+def _not_needed(signal: Signal, answer: Answer, paper: Paper) -> str:
+    """Why the bundle shows that the target needs no such artifact: a sentence of the paper's own, or "".
+
+    A classifier may point at the sentence; whether it is there and says so is checked here.
+    """
+    if answer.paper_kind != "empirical":
+        return f"not needed: a {answer.paper_kind} paper"
+    if signal is Signal.WEIGHTS and answer.training in ("none", "is_the_experiment"):
+        quote, pattern = answer.training_quote, _NOTHING_TRAINED if answer.training == "none" else _TRAINS
+    elif signal in (Signal.DATA, Signal.STANDARD) and not answer.datasets:
+        quote, pattern = answer.signals.dataset_available.evidence, _MADE_DATA
+        if answer.signals.dataset_available.needed:
+            return ""
+    else:
+        return ""
+    if not quote or paper.find(quote) is None or not pattern.search(quote):
+        return ""
+    return f"not needed, as the paper says: {quote[:QUOTE_LIMIT]}"
+
+
+def _context(
+    signal: Signal, paper: Paper, episode: Episode, answer: Answer, owned: tuple[str, ...], edition: Edition
+) -> Context:
+    """What code knows when it judges one signal."""
+    receipts = episode.receipts
+    searches = {"github": edition.absence_searches.github, "hub": edition.absence_searches.hub}
+    listed = {word.name: reference.benchmark(word.name) for word in answer.datasets if not word.custom}
+    homes = {artifacts.subject(b.home): b for b in listed.values() if b is not None}
+    unresolved = tuple(
+        link for link in artifacts.linked(paper) if not artifacts.resolved(link, receipts) and link not in homes
+    )
+    groups: tuple[frozenset[str], ...] = ()
+    places = [artifacts.current(s, receipts) for s in owned]
+    if signal is Signal.CODE:
+        groups = (frozenset(s for s in places if not s.startswith(("hf:model:", "hf:dataset:"))),)
+    elif signal is Signal.WEIGHTS:
+        groups = (frozenset(s for s in places if not s.startswith("hf:dataset:")),)
+    else:
+        groups = tuple(_data_places(word, listed.get(word.name), paper, receipts, places) for word in answer.datasets)
+    return Context(
+        groups=groups,
+        open_homes=frozenset(s for s, b in homes.items() if b.gate == "open"),
+        gated_homes=frozenset(s for s, b in homes.items() if b.gate != "open"),
+        unresolved_links=unresolved,
+        not_needed=_not_needed(signal, answer, paper),
+        training_needed=answer.training in ("trained", "is_the_experiment"),
+        standard_names=tuple(sorted(b.name for b in listed.values() if b is not None)),
+        custom_data=any(word.custom or listed.get(word.name) is None for word in answer.datasets),
+        absence_searches=searches,
+    )
+
+
+def _data_places(
+    word: DatasetWord,
+    listed: reference.Benchmark | None,
+    paper: Paper,
+    receipts: Sequence[Receipt],
+    owned: Sequence[str],
+) -> frozenset[str]:
+    """Where one data set of the target may lie.
+
+    A listed benchmark's home and mirrors; else places that the paper links beside its name and places that carry its name.
+    Own collections may also lie in the paper's own places. Only probed places and links count: a name alone blocks nothing.
+    """
+    if listed is not None and not word.custom:
+        mirrors = {
+            r.subject for r in receipts if r.subject.startswith("hf:dataset:") and artifacts.names(listed.name, r)
+        }
+        return frozenset({artifacts.subject(listed.home), *mirrors})
+    probed = {r.subject for r in receipts}
+    beside = {
+        artifacts.current(artifacts.subject(link.url), receipts)
+        for link in paper.links
+        if link.visible and word.name.casefold() in f"{link.sentence} {link.visible_text}".casefold()
+    }
+    named = {
+        r.subject
+        for r in receipts
+        if r.subject.startswith(("hf:dataset:", "url:", "github:")) and artifacts.names(word.name, r)
+    }
+    places = (beside | named) & (probed | {artifacts.subject(link.url) for link in paper.links})
+    if word.custom:
+        places |= {s for s in owned if not s.startswith("hf:model:")}
+    return frozenset(places)
+
+
+def _links(contexts: dict[Signal, Context], owned: Sequence[str], receipts: Sequence[Receipt]) -> dict[str, list[str]]:
+    """Links that receipts of this episode resolved, by what they lead to, as URLs."""
+    resolved_ = {r.subject for r in receipts if r.outcome is Outcome.AVAILABLE}
+
+    def urls(signal: Signal) -> list[str]:
+        context = contexts[signal]
+        met = (
+            r.subject
+            for r in receipts
+            if any(r.subject in group for group in context.groups) and meets_rule(signal, r, context)
+        )
+        return [artifacts.url(s) for s in dict.fromkeys(met) if not s.startswith("supplement:")]
+
+    pages = [artifacts.url(s) for s in owned if s.startswith("url:") and s in resolved_]
+    return {
+        "paper_or_project": pages,
+        "code": urls(Signal.CODE),
+        "dataset": urls(Signal.DATA),
+        "weights": urls(Signal.WEIGHTS),
+    }
+
+
+def derivation(
+    record: PaperRecord, paper: Paper, episode: Episode, edition: Edition, *, has_supplement: bool
+) -> Derivation | Exclusion:
+    """One paper's row of the `rows` table, or its exclusion."""
+    inputs = extract(record, paper, episode, edition, has_supplement=has_supplement)
+    if isinstance(inputs, Exclusion):
+        return inputs
+    return derive(inputs, {receipt.id: receipt for receipt in episode.receipts}, Rules.of(edition))
