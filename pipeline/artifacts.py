@@ -1,7 +1,7 @@
 """Which places are a paper's own: from its links, from what those places say, and from the pages that lead to them.
 
-A link names a subject; a sentence presents it as the authors' own or as somebody else's; a receipt may show that the place
-names the paper back. No classifier decides ownership.
+A link names a subject; a sentence presents it as the authors' own or as somebody else's; a receipt may show that the
+place names the paper back. No classifier decides ownership.
 """
 
 from __future__ import annotations
@@ -37,15 +37,18 @@ PAPER_HOSTS = (
 
 _OWN = re.compile(
     r"\b(our (?:code|implementation|model|models|weights|checkpoints?|data|dataset|repository|project|source|method)"
-    r"|we (?:release|publish|provide|open-?source|make|share|host)|code(?: and \w+)* (?:is|are|can be|at|for this|available)"
-    r"|(?:source )?code\s*:|code available|code repository|project\s?page|project website|(?:publicly )?available (?:at|from|on|here|under|in)"
+    r"|we (?:release|publish|provide|open-?source|make|share|host)"
+    r"|code(?: and \w+)* (?:is|are|can be|at|for this|available)"
+    r"|(?:source )?code\s*:|code available|code repository|project\s?page|project website"
+    r"|available (?:at|from|on|here|under|in)"
     r"|released (?:at|under|on)|open-?sourced|reproduce our|supplementary code|implementation (?:is|can be|available))",
     re.IGNORECASE,
 )
 _FOREIGN = re.compile(
     r"\b(baselines?|compared? (?:with|to|against)|(?:is|are|was|were) based on|build(?:s|ing)? (?:up)?on|built (?:up)?on"
     r"|borrow(?:ed|s)?|adapted from|proposed (?:by|in)|original (?:code|implementation|repository|authors)"
-    r"|their (?:code|implementation|official|repository)|et al|third[- ]party|we (?:use|used|adopt|follow|employ) (?:the|their)"
+    r"|their (?:code|implementation|official|repository)|et al|third[- ]party"
+    r"|we (?:use|used|adopt|follow|employ) (?:the|their)"
     r"|official (?:code|implementation|repository|checkpoints?) (?:of|from|for)|implementation (?:of|from|provided))\b",
     re.IGNORECASE,
 )
@@ -101,7 +104,8 @@ def presented_as_own(link: Link) -> bool:
 
 
 def linked(paper: Paper) -> tuple[str, ...]:
-    """Subjects of all links that could lead to an artifact, in reading order: the bibliography only on artifact hosts."""
+    """Subjects of all links that could lead to an artifact, in reading order: the bibliography only on artifact
+    hosts."""
     wanted = (
         link.url
         for link in paper.links
@@ -126,16 +130,16 @@ def _squeezed(text: str) -> str:
 def own(paper: Paper, receipts: Sequence[Receipt], has_supplement: bool) -> tuple[str, ...]:
     """Subjects that are the paper's own, in the order they were found.
 
-    A place is own if the paper presents it so, if it names the paper back (title, arXiv id, authors), or if an own place leads to it and it
-    carries the same name: an own page to its only repository, an own README to Hub entries of the same owner or name.
+    A place is own if the paper presents it so, if it names the paper back (title, arXiv id, authors), or if an own
+    place leads to it and it carries the same name: an own page to its only repository, an own README to Hub entries of
+    the same owner or name.
     """
     found = dict.fromkeys(subject(link.url) for link in paper.links if presented_as_own(link))
     if has_supplement:
         found["supplement:"] = None
     for receipt in receipts:
-        if receipt.facts.get("names_paper") and not receipt.subject.startswith("search:"):
-            found[receipt.subject] = None
-        elif _asked(receipt) & found.keys():
+        names_back = receipt.facts.get("names_paper") and not receipt.subject.startswith("search:")
+        if names_back or _asked(receipt) & found.keys():
             found[receipt.subject] = None
     for receipt in receipts:
         if receipt.subject not in found or receipt.outcome is not Outcome.AVAILABLE:

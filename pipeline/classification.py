@@ -1,8 +1,8 @@
 """From an episode to a row: what a classifier said, what its receipts entail, and what code derives from both.
 
-A classifier (embedded rules or any model) fills an `Answer`. Nothing in it counts by itself: quotes must be in the paper,
-the target must be printed at its anchor, signals are decided by `evidence.label`, hours by `compute.hours`, the tier by
-`tiers.tier`.
+A classifier (embedded rules or any model) fills an `Answer`. Nothing in it counts by itself: quotes must be in the
+paper, the target must be printed at its anchor, signals are decided by `evidence.label`, hours by `compute.hours`, the
+tier by `tiers.tier`.
 """
 
 from __future__ import annotations
@@ -10,192 +10,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
-
-from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline import artifacts, reference
+from pipeline.answers import Answer, ComputeWord, DatasetWord, Episode, TargetWord
 from pipeline.corpus import Exclusion, PaperRecord
 from pipeline.derivation import ClaimInput, Derivation, Inputs, InventoryChoice, PartInput, Rules, derive
 from pipeline.editions import Edition
-from pipeline.evidence import Context, Json, Outcome, Receipt, Signal, meets_rule
+from pipeline.evidence import Context, Outcome, Receipt, Signal, meets_rule
 from pipeline.paper import Cell, Paper, Table, parse_number
-from pipeline.row import BarKind, BasisKind, Kind, VerifiedLinks
 from pipeline.targets import QUOTE_LIMIT, Target, TargetAnchor, make_bar
 from pipeline.targets import problems as problems_of
-
-Passed = Literal["chosen", "other claim", "dearer", "ablation", "not numeric", "baseline only", "appendix repeat"]
-"""Why an item of the inventory was chosen or passed over (labelling guide, "Candidates")."""
-
-
-class Said(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class SignalWord(Said):
-    """What the classifier says about one signal.
-
-    `artifacts` are receipt subjects (`github:owner/name`, `hf:model:org/name`, `url:https://…`, `supplement:`), `receipts` the
-    ids it cites.
-    """
-
-    value: bool
-    needed: bool = True
-    artifacts: list[str] = Field(default_factory=list)
-    receipts: list[str] = Field(default_factory=list)
-    evidence: str = ""
-
-
-class SignalWords(Said):
-    """All four must be answered."""
-
-    code_available: SignalWord
-    dataset_available: SignalWord
-    weights_available: SignalWord
-    dataset_is_standard: SignalWord
-
-    def word(self, signal: Signal) -> SignalWord:
-        word: SignalWord = getattr(self, signal.value)
-        return word
-
-
-class TargetWord(Said):
-    """A proposed match target: where the number is printed, and what it is.
-
-    Either a cell (`table` as printed, 0-based `row` and `column` of the reader's grid) or a `quote` from running text that
-    prints `value`. Operator and tolerance are not the classifier's: code derives them from `bar_kind`.
-    """
-
-    config: str
-    metric: str
-    value: str
-    unit: str = ""
-    direction: Literal["higher", "lower"] | None = None
-    scope: str = ""
-    split: str = ""
-    aggregate: str = ""
-    dataset: str = ""
-    table: str | None = None
-    row: int | None = None
-    column: int | None = None
-    quote: str = ""
-    bar_kind: BarKind
-    baseline: float | None = None
-    low: float | None = None
-    high: float | None = None
-    n_seeds: int | None = None
-    why: str = ""
-
-
-class CandidateWord(Said):
-    """One table or figure of the inventory: `item` is `table 3` or `figure 2`, numbered as printed."""
-
-    item: str
-    reason: Passed
-
-
-class DatasetWord(Said):
-    """A data set that the target needs; `custom` for own subsets, labels, prompts or collections."""
-
-    name: str
-    custom: bool = False
-    quote: str = ""
-
-
-class Needs(Said):
-    """Needs of the target, each as the quote that shows it; empty where there is none."""
-
-    paid_api: str = ""
-    human_raters: str = ""
-    special_hardware: str = ""
-    licensed_simulator: str = ""
-
-
-class ComputeWord(Said):
-    """One part of the hours: `wall_hours` (times `count`) or `device_hours`, or neither where nothing is known.
-
-    `runs` is arms x seeds. `quote` is the paper's sentence; the device is looked up in the reference table by code.
-    """
-
-    kind: Literal["train", "eval", "generate"]
-    device: str = ""
-    count: float | None = None
-    wall_hours: float | None = None
-    device_hours: float | None = None
-    runs: int = 1
-    quote: str = ""
-    cpu_only: bool = False
-
-
-class Answer(Said):
-    central_claim: str
-    claim_quote: str
-    paper_kind: Kind
-    mre_config: str
-    agent_task: str
-    target: TargetWord | None
-    target_alternatives: list[TargetWord] = Field(default_factory=list)
-    candidates: list[CandidateWord] = Field(default_factory=list)
-    signals: SignalWords
-    verified_links: VerifiedLinks
-    datasets: list[DatasetWord] = Field(default_factory=list)
-    training: Literal["trained", "released", "none", "is_the_experiment"]
-    training_quote: str = ""
-    needs: Needs = Field(default_factory=Needs)
-    compute: list[ComputeWord] = Field(default_factory=list)
-    basis_kind: BasisKind = "compute_unspecified"
-    basis: str = ""
-
-
-ExitReason = Literal["natural", "tool_limit", "request_limit", "output_invalid", "model_error", "budget", "crashed"]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Episode:
-    """One classifier run on one paper.
-
-    `receipts` in call order, the link check's first; `linked` are the ids of the latter.
-    `answer` is None where the classifier gave none that validates; `exit_reason` says why the loop ended.
-    """
-
-    paper: str
-    bundle: str
-    classifier: str
-    exit_reason: ExitReason
-    answer: Answer | None
-    receipts: tuple[Receipt, ...]
-    linked: tuple[str, ...] = ()
-    passes: int = 1
-    problem: str = ""
-
-    def to_json(self) -> dict[str, Json]:
-        return {
-            "paper": self.paper,
-            "bundle": self.bundle,
-            "classifier": self.classifier,
-            "exit_reason": self.exit_reason,
-            "answer": None if self.answer is None else self.answer.model_dump(mode="json"),
-            "receipts": [r.to_json() for r in self.receipts],
-            "linked": list(self.linked),
-            "passes": self.passes,
-            "problem": self.problem,
-        }
-
-    @classmethod
-    def from_json(cls, value: Json) -> Episode:
-        answer = value["answer"]
-        return cls(
-            paper=value["paper"],
-            bundle=value["bundle"],
-            classifier=value["classifier"],
-            exit_reason=value["exit_reason"],
-            answer=None if answer is None else Answer.model_validate(answer),
-            receipts=tuple(Receipt.from_json(r) for r in value["receipts"]),
-            linked=tuple(value["linked"]),
-            passes=value["passes"],
-            problem=value["problem"],
-        )
 
 
 def extract(
@@ -267,7 +91,8 @@ def extract(
 def pin(word: TargetWord | None, paper: Paper, relative: float) -> tuple[Target | None, list[str]]:
     """Make a proposed target machine-readable, or say why code could not grade it.
 
-    The number is read from the cell or the quote itself, never from the proposal; `relative` is the edition's tolerance.
+    The number is read from the cell or the quote itself, never from the proposal; `relative` is the edition's
+    tolerance.
     """
     if word is None:
         return None, []
@@ -391,14 +216,17 @@ def _part(word: ComputeWord, paper: Paper) -> PartInput:
 _NOTHING_TRAINED = re.compile(
     r"\b(training[- ]free|without (?:any )?(?:additional |further |gradient )?(?:training|fine-?tuning|learn)"
     r"|no (?:additional |further |gradient )?(?:training|fine-?tuning|learn\w*|weights|checkpoints?|neural)"
-    r"|not (?:train|require (?:any )?(?:training|fine-?tuning))|closed[- ]form|zero[- ]shot|numerical(?:ly)?|simulat\w+|prompt\w*)",
+    r"|not (?:train|require (?:any )?(?:training|fine-?tuning))|closed[- ]form|zero[- ]shot|numerical(?:ly)?"
+    r"|simulat\w+|prompt\w*)",
     re.IGNORECASE,
 )
 _TRAINS = re.compile(
     r"\b(train\w*|optimi[sz]\w*|learn\w*|converge\w*|fit(?:s|ted|ting)?|from scratch)\b", re.IGNORECASE
 )
+_WE_TRAIN = re.compile(r"\bwe (?:pre-?train|train|fine-?tune|optimi[sz]e)\b", re.IGNORECASE)
 _MADE_DATA = re.compile(
-    r"\b(synthetic\w*|simulat\w+|generat\w+|sampled? from|toy|numerical|draw[sn]?|random(?:ly)?|analytic\w*|closed[- ]form|no data)",
+    r"\b(synthetic\w*|simulat\w+|generat\w+|sampled? from|toy|numerical|draw[sn]?|random(?:ly)?|analytic\w*"
+    r"|closed[- ]form|no data)",
     re.IGNORECASE,
 )
 
@@ -419,6 +247,8 @@ def _not_needed(signal: Signal, answer: Answer, paper: Paper) -> str:
     else:
         return ""
     if not quote or paper.find(quote) is None or not pattern.search(quote):
+        return ""
+    if pattern is _NOTHING_TRAINED and _WE_TRAIN.search(quote):
         return ""
     return f"not needed, as the paper says: {quote[:QUOTE_LIMIT]}"
 
@@ -464,8 +294,9 @@ def _data_places(
 ) -> frozenset[str]:
     """Where one data set of the target may lie.
 
-    A listed benchmark's home and mirrors; else places that the paper links beside its name and places that carry its name.
-    Own collections may also lie in the paper's own places. Only probed places and links count: a name alone blocks nothing.
+    A listed benchmark's home and mirrors; else places that the paper links beside its name and places that carry its
+    name. Own collections may also lie in the paper's own places. Only probed places and links count: a name alone
+    blocks nothing.
     """
     if listed is not None and not word.custom:
         mirrors = {

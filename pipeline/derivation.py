@@ -1,7 +1,7 @@
 """From recorded inputs and receipts to labels, hours, scores, tier and band: everything a release can derive again.
 
-`Inputs` is what one paper's episode and source left behind; `derive` needs nothing else but its receipts and the edition's
-rules. The classification stage and `reclaim verify` call the same function.
+`Inputs` is what one paper's episode and source left behind; `derive` needs nothing else but its receipts and the
+edition's rules. The classification stage and `reclaim verify` call the same function.
 """
 
 from __future__ import annotations
@@ -102,7 +102,8 @@ class Inputs(Frozen):
     """Ids of all receipts of the episode, in call order; a label may rest on any of them."""
     linked: list[str]
     problems: list[str]
-    """Why the row cannot be used whatever its labels: quotes that are not in the paper, a loop that did not end by itself."""
+    """Why the row cannot be used whatever its labels: quotes that are not in the paper, a loop that did not end by
+    itself."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,8 +1,9 @@
 """What tools saw, and what that entails.
 
-Three values: an *exchange* is one HTTP request and its answer, a *receipt* is what one tool call established from exchanges,
-a *label* is what the receipts of an episode entail about one signal. `label` is the only place where receipts and a
-model's word meet. None of these values knows the time, the attempt or the run: those are sightings, kept in the store.
+Three values: an *exchange* is one HTTP request and its answer, a *receipt* is what one tool call established from
+exchanges, a *label* is what the receipts of an episode entail about one signal. `label` is the only place where
+receipts and a model's word meet. None of these values knows the time, the attempt or the run: those are sightings, kept
+in the store.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ class Outcome(StrEnum):
 class Exchange:
     """One request and its answer, after redirects.
 
-    `status` is the final HTTP status, or None where no answer came; then `fault` says why: nxdomain, refused, timeout, tls,
-    reset, unreachable, blocked (a private address). `redirects` is the chain of (status, url) before the final answer.
+    `status` is the final HTTP status, or None where no answer came; then `fault` says why: nxdomain, refused, timeout,
+    tls, reset, unreachable, blocked (a private address). `redirects` is the chain of (status, url) before the final
+    answer.
     """
 
     method: str
@@ -96,8 +98,8 @@ class Receipt:
     """What one tool call established about one subject.
 
     `subject` names the artifact: `github:owner/name`, `hf:model:org/name`, `hf:dataset:org/name`, `hf:space:org/name`,
-    `url:https://…`, `supplement:path`, or `search:github`, `search:hub`. `facts` are what the probe read from the answers,
-    as small JSON; rules read facts, never bodies. Receipts made with credentials never prove public access.
+    `url:https://…`, `supplement:path`, or `search:github`, `search:hub`. `facts` are what the probe read from the
+    answers, as small JSON; rules read facts, never bodies. Receipts made with credentials never prove public access.
     """
 
     paper: str
@@ -177,14 +179,15 @@ class Claim:
 class Context:
     """What code (not the model) knows about the paper when it judges a claim.
 
-    `groups`: what must be there, each group a set of alternative subjects: one for code and for weights (the paper's own
-    places), one a data set for data. A receipt about any other subject proves nothing, whoever cites it.
+    `groups`: what must be there, each group a set of alternative subjects: one for code and for weights (the paper's
+    own places), one a data set for data. A receipt about any other subject proves nothing, whoever cites it.
     `open_homes`, `gated_homes`: homes of listed benchmarks, whose gate the reference table states.
     `unresolved_links`: links of the paper that could lead to an artifact and whose probes stayed undetermined.
     `not_needed`: why the bundle shows that the MRE does not need this artifact, or "" where it does not show it.
     `training_needed`: the MRE trains, so evaluation-only code does not suffice.
-    `standard_names`: listed benchmarks that the target uses with their usual splits; `custom_data`: it (also) needs other data.
-    `absence_searches`: complete searches by family that prove absence; a family that is missing asks for one.
+    `standard_names`: listed benchmarks that the target uses with their usual splits; `custom_data`: it (also) needs
+    other data. `absence_searches`: complete searches by family that prove absence; a family that is missing asks for
+    one.
     """
 
     groups: tuple[frozenset[str], ...] = ()
@@ -254,8 +257,9 @@ ABSENCE_TOOLS: Mapping[Signal, Mapping[str, tuple[str, ...]]] = {
 def meets_rule(signal: Signal, receipt: Receipt, context: Context) -> bool:
     """Whether one receipt by itself satisfies the signal's own rule (labelling guide, "Code", "Weights", "Data").
 
-    Reaching a place is not enough: code needs files that run the MRE, weights a checkpoint of a megabyte or more that a stranger
-    got bytes of, data a file that a stranger got bytes of, code that makes it, or the open home of a listed benchmark.
+    Reaching a place is not enough: code needs files that run the MRE, weights a checkpoint of a megabyte or more that a
+    stranger got bytes of, data a file that a stranger got bytes of, code that makes it, or the open home of a listed
+    benchmark.
     """
     facts = receipt.facts
     if receipt.outcome is not Outcome.AVAILABLE or facts.get("authenticated"):
@@ -281,7 +285,8 @@ Verdict = tuple[bool | None, Verification, tuple[Receipt, ...], str]
 
 
 def _judge(signal: Signal, group: frozenset[str], receipts: Sequence[Receipt], context: Context) -> Verdict:
-    """One artifact against the table of the design's first rule. `group` may be empty: nothing is known that could be it."""
+    """One artifact against the table of the design's first rule. `group` may be empty: nothing is known that could be
+    it."""
     mine = [r for r in receipts if r.subject in group]
     met = [r for r in mine if meets_rule(signal, r, context)]
     if met:
@@ -364,10 +369,10 @@ def _standard(receipts: Sequence[Receipt], context: Context) -> Verdict:
 def label(claim: Claim, receipts: Sequence[Receipt], context: Context) -> Label:
     """Combine a model's word with the receipts of its episode: the table of the design's first rule, row by row.
 
-    `receipts` are all receipts of this episode, the link check's included, in call order. The model's word never sets the
-    value: it only decides between confirmed and contradicted, and a word that cites what is not there, or nothing of what
-    decides, is contradicted. Where several things must be there (data sets of one target), one that is missing makes the
-    signal false, and one that is undetermined leaves it unverified.
+    `receipts` are all receipts of this episode, the link check's included, in call order. The model's word never sets
+    the value: it only decides between confirmed and contradicted, and a word that cites what is not there, or nothing
+    of what decides, is contradicted. Where several things must be there (data sets of one target), one that is missing
+    makes the signal false, and one that is undetermined leaves it unverified.
     """
     signal = claim.signal
     if context.not_needed:

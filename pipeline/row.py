@@ -96,7 +96,7 @@ class Row(Fixed):
 def row_hash(judged: dict[str, Json], receipt_facts: list[Json]) -> str:
     """What an audit decision is bound to.
 
-    `judged`: claim, quote, target, bar, kind, needs, signal values, links, compute parts. `receipt_facts`: subject, outcome
-    and facts of the cited receipts, in order. Never split, band, score, tier, prose, model or time.
+    `judged`: claim, quote, target, bar, kind, needs, signal values, links, compute parts. `receipt_facts`: subject,
+    outcome and facts of the cited receipts, in order. Never split, band, score, tier, prose, model or time.
     """
     return digest({"judged": judged, "receipts": receipt_facts})

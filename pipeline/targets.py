@@ -27,8 +27,9 @@ class Strict(BaseModel):
 class TargetAnchor(Strict):
     """Where the paper prints the value: a table cell, or a sentence.
 
-    `table` is the number of the float as the paper prints it, with the cell's 0-based place in its grid; None for a value in running text.
-    `quote` (at most 300 characters) holds the value; `source_sha256` is the hash of the bundle's source it was read from.
+    `table` is the number of the float as the paper prints it, with the cell's 0-based place in its grid; None for a
+    value in running text. `quote` (at most 300 characters) holds the value; `source_sha256` is the hash of the bundle's
+    source it was read from.
     """
 
     file: str
@@ -43,9 +44,10 @@ class TargetAnchor(Strict):
 class Bar(Strict):
     """How a measured value is held against the target.
 
-    point_estimate: |x - reference| <= tolerance. direction: x strictly better than `reference`, the baseline's value. threshold:
-    x reaches `reference`, in the metric's direction. magnitude: the difference or ratio x is within tolerance of `reference`. range: low <= x <= high.
-    `tolerance` is absolute, in the metric's unit; `tolerance_source` says where it comes from.
+    point_estimate: |x - reference| <= tolerance. direction: x strictly better than `reference`, the baseline's value.
+    threshold: x reaches `reference`, in the metric's direction. magnitude: the difference or ratio x is within
+    tolerance of `reference`. range: low <= x <= high. `tolerance` is absolute, in the metric's unit; `tolerance_source`
+    says where it comes from.
     """
 
     kind: BarKind
@@ -89,7 +91,8 @@ def make_bar(
 ) -> Bar | None:
     """Derive operator and tolerance from the kind; None where the kind lacks what it needs (guide, "Bar").
 
-    `relative` is the edition's default tolerance, `scale` the size of the metric's unit (1 for fractions, 100 for percent).
+    `relative` is the edition's default tolerance, `scale` the size of the metric's unit (1 for fractions, 100 for
+    percent).
     """
     if kind == "range":
         if low is None or high is None or not low < high:
@@ -106,7 +109,8 @@ def make_bar(
     if uncertainty:
         return Bar(kind=kind, op="within", reference=number, tolerance=uncertainty, tolerance_source="authors")
     if abs(number) < NEAR_ZERO * scale:
-        # Half a unit in the last printed place would be false precision; the scale's hundredth is what two runs differ by.
+        # Half a unit in the last printed place would be false precision; the scale's hundredth is what two runs differ
+        # by.
         return Bar(kind=kind, op="within", reference=number, tolerance=scale / 100, tolerance_source="absolute")
     tolerance = abs(number) * relative
     return Bar(kind=kind, op="within", reference=number, tolerance=tolerance, tolerance_source="default_relative")
@@ -184,7 +188,8 @@ def grade(target: Target, measured: float) -> bool:
         raise ValueError(f"measured value must be a finite number, not {measured!r}")
     bar = target.bar
     if bar.op == "between":
-        assert bar.low is not None and bar.high is not None
+        assert bar.low is not None
+        assert bar.high is not None
         return bar.low <= measured <= bar.high
     assert bar.reference is not None
     if bar.op == "within":
