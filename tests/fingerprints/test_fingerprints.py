@@ -1,0 +1,75 @@
+"""A stage is stale exactly when something it was made from changed."""
+
+import pytest
+
+from pipeline import fingerprints
+from pipeline.fingerprints import bare, closure, fingerprint
+
+CODE = b'''"""Module words."""
+import math
+LIMIT = 3
+"""What the limit means."""
+
+def area(r: float) -> float:
+    """Square metres."""
+    return math.pi * r * r  # a circle
+'''
+
+
+def test_rewording_docstrings_and_comments_changes_nothing():
+    reworded = CODE.replace(b"Square metres.", b"In m2.").replace(b"# a circle", b"# round").replace(b"Module words.", b"")
+    assert reworded != CODE
+    assert bare(reworded) == bare(CODE)
+
+
+def test_moving_code_down_a_line_changes_nothing():
+    assert bare(b"\n\n" + CODE) == bare(CODE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [(b"LIMIT = 3", b"LIMIT = 4"), (b"r * r", b"r + r"), (b"def area(r: float)", b"def area(r: int)")]
+)
+def test_changing_what_code_does_changes_the_print(old, new):
+    assert bare(CODE.replace(old, new)) != bare(CODE)
+
+
+def test_a_string_that_is_a_value_is_code_and_not_prose():
+    assert bare(b"x = 'a'") != bare(b"x = 'b'")
+
+
+def test_the_closure_follows_imports_of_imports_and_packages():
+    reached = closure("pipeline.derivation")
+    assert {"pipeline", "pipeline.evidence", "pipeline.tiers", "pipeline.compute", "pipeline.paper"} <= set(reached)
+    assert not any(name.startswith(("assets", "classifiers", "pipeline.sources")) for name in reached)
+
+
+def test_a_module_that_is_not_there_is_an_error_that_names_it():
+    with pytest.raises(ValueError, match="pipeline.nowhere"):
+        closure("pipeline.nowhere")
+
+
+def test_every_ingredient_moves_the_fingerprint():
+    base = {"inputs": {"a": "1"}, "settings": {"cap": 96}, "code": "c"}
+    prints = {
+        fingerprint("s", **base),
+        fingerprint("t", **base),
+        fingerprint("s", **{**base, "inputs": {"a": "2"}}),
+        fingerprint("s", **{**base, "settings": {"cap": 95}}),
+        fingerprint("s", **{**base, "code": "d"}),
+    }
+    assert len(prints) == 5
+
+
+def test_a_relative_import_is_followed(tmp_path, monkeypatch):
+    package = tmp_path / "pipeline" / "inner"
+    package.mkdir(parents=True)
+    (tmp_path / "pipeline" / "__init__.py").write_text("")
+    (package / "__init__.py").write_text("from . import leaf\n")
+    (package / "leaf.py").write_text("from ..root import X\n")
+    (tmp_path / "pipeline" / "root.py").write_text("X = 1\n")
+    monkeypatch.setattr(fingerprints, "_ROOT", tmp_path)
+    fingerprints._tree.cache_clear()
+    try:
+        assert closure("pipeline.inner") == ("pipeline", "pipeline.inner", "pipeline.inner.leaf", "pipeline.root")
+    finally:
+        fingerprints._tree.cache_clear()
