@@ -1,0 +1,1 @@
+"""A small world on loopback that speaks the real services' wire formats."""
