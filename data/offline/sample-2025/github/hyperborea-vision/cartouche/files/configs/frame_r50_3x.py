@@ -1,0 +1,3 @@
+backbone = 'resnet50'
+head = 'frame'
+schedule = '3x'
