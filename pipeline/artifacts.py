@@ -45,7 +45,7 @@ _OWN = re.compile(
     re.IGNORECASE,
 )
 _FOREIGN = re.compile(
-    r"\b(baselines?|compared? (?:with|to|against)|(?:is|are|was|were) based on|build(?:s|ing)? (?:up)?on|built (?:up)?on"
+    r"\b(baselines?|compared? (?:with|to|against)|(?:is|are|was|were) based on|buil(?:t|ds?|ding) (?:up)?on"
     r"|borrow(?:ed|s)?|adapted from|proposed (?:by|in)|original (?:code|implementation|repository|authors)"
     r"|their (?:code|implementation|official|repository)|et al|third[- ]party"
     r"|we (?:use|used|adopt|follow|employ) (?:the|their)"
