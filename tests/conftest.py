@@ -1,0 +1,76 @@
+"""What tests of every stage share: nothing leaves loopback, real services where they are there, and a reason where not."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--live", action="store_true", help="also talk to the real services (needs a network)")
+    parser.addoption(
+        "--require-services", action="store_true", help="fail, rather than skip, where PostgreSQL is not there"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    live = config.getoption("--live")
+    slow = "slow" in (config.getoption("-m") or "")
+    for item in items:
+        if "live" in item.keywords and not live:
+            item.add_marker(pytest.mark.skip(reason="talks to the real services; pass --live"))
+        if "slow" in item.keywords and not slow:
+            item.add_marker(pytest.mark.skip(reason="takes minutes; run with -m slow"))
+
+
+@pytest.fixture(autouse=True)
+def loopback_only(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any connection that would leave this machine fails the test."""
+    if "live" in request.keywords:
+        return
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: object) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6) and isinstance(address, tuple):
+            where = str(address[0])
+            if where != "localhost" and not ipaddress.ip_address(where).is_loopback:
+                raise AssertionError(f"a test tried to reach {where}")
+        connect(self, address)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture
+def realworld() -> Path:
+    """Real papers and repositories, beside the checkout where they are there at all."""
+    folder = SHARED / "realworld"
+    if not folder.is_dir():
+        pytest.skip("real papers are not on this machine (../shared/realworld)")
+    return folder
+
+
+@pytest.fixture
+def published() -> Path:
+    folder = SHARED / "reference" / "published"
+    if not folder.is_dir():
+        pytest.skip("published tables are not on this machine (../shared/reference/published)")
+    return folder
+
+
+@pytest.fixture
+def postgres_url(request: pytest.FixtureRequest) -> str:
+    """A real PostgreSQL, as a SQLAlchemy URL; each test makes a schema of its own."""
+    url = os.environ.get("RECLAIM_TEST_DATABASE")
+    if not url:
+        reason = "no PostgreSQL on this machine (set RECLAIM_TEST_DATABASE)"
+        if request.config.getoption("--require-services"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return url
