@@ -1,0 +1,2 @@
+def get_rom_path(name):
+    return f"roms/{name}.bin"
