@@ -1,0 +1,237 @@
+"""What a paper says, as typed values: text, links, tables, inventory, compute mentions.
+
+Offsets count characters of `Paper.text`; -1 means "not in the text" (a comment, an unused macro). Lines are
+1-based lines of the source file named beside them. Times are hours.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pipeline.paper.numbers import Number, find_numbers
+
+Place = Literal[
+    "title",
+    "abstract",
+    "thanks",
+    "footnote",
+    "body",
+    "caption",
+    "table",
+    "appendix",
+    "bibliography",
+    "comment",
+    "unrendered",
+]
+Direction = Literal["higher", "lower"]
+
+
+class NoPaper(ValueError):
+    """The source holds no paper to read: no LaTeX main file, only a template, or two whole papers."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """Where something stands: source file and line (`end_line` when it spans several), and offset into the text."""
+
+    file: str
+    line: int
+    offset: int
+    end_line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    title: str
+    start: int
+    end: int
+    level: int  # 1 section, 2 subsection, 3 subsubsection, 4 paragraph
+    appendix: bool
+    number: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    text: str
+    anchor: Anchor
+    section: str  # title of the innermost section, "" before the first
+    appendix: bool = False
+    place: Place = "body"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    url: str  # normalised: TeX escapes undone, white space and trailing punctuation gone
+    visible_text: str
+    sentence: str  # the sentence of the text; for a comment or an unused macro, that source line
+    place: Place
+    visible: bool  # whether the PDF shows it
+    anchor: Anchor
+    raw: str
+    cited_in: tuple[str, ...] = ()  # bibliography only: the sentences that cite the entry
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    text: str
+    raw: str
+    value: float | None
+    uncertainty: float | None
+    bold: bool
+    underline: bool
+    arrow: Literal["up", "down"] | None
+    unit: str  # "%", "x", "ms", ... or ""
+    percent: bool
+    row: int
+    column: int
+    rowspan: int
+    colspan: int
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    number: str
+    label: str
+    caption: str
+    header_rows: int
+    grid: tuple[tuple[Cell | None, ...], ...]  # rectangular; a spanning cell fills every place it covers
+    directions: tuple[Direction | None, ...]  # a column each
+    anchor: Anchor
+    place: Literal["body", "appendix"]
+    end: int = -1  # offset after the table's last character in the text
+    row_anchors: tuple[Anchor, ...] = ()  # a row each
+
+    @property
+    def columns(self) -> int:
+        return len(self.grid[0]) if self.grid else 0
+
+    def column_headers(self, column: int) -> tuple[str, ...]:
+        """Header texts above a column, top down, repeated ones once."""
+        seen: list[str] = []
+        for row in self.grid[: self.header_rows]:
+            cell = row[column]
+            if cell and cell.text and cell.text not in seen:
+                seen.append(cell.text)
+        return tuple(seen)
+
+    def row_headers(self, row: int) -> tuple[str, ...]:
+        """The group row above (a cell over the whole width), then the texts left of the row's first number."""
+        heads: list[str] = []
+        for above in range(row - 1, self.header_rows - 1, -1):
+            first = self.grid[above][0]
+            if first and first.text and first.value is None and self.is_group_row(above):
+                heads.append(first.text)
+                break
+        for cell in self.grid[row]:
+            if cell is None or not cell.text:
+                continue
+            if cell.value is not None and heads:
+                break
+            if cell.text not in heads:
+                heads.append(cell.text)
+            if cell.value is not None:
+                break
+        return tuple(heads)
+
+    def is_group_row(self, row: int) -> bool:
+        """One text for the whole row: a heading inside the table's body."""
+        filled = {id(c): c for c in self.grid[row] if c is not None and c.text}
+        return len(filled) == 1 and next(iter(filled.values())).value is None
+
+    def numeric_cells(self) -> tuple[Cell, ...]:
+        """Cells of the body that hold a number, row by row, each spanning cell once."""
+        return tuple(
+            c
+            for r, row in enumerate(self.grid[self.header_rows :], self.header_rows)
+            for k, c in enumerate(row)
+            if c is not None and c.value is not None and (c.row, c.column) == (r, k)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    number: str
+    label: str
+    caption: str
+    graphics: tuple[str, ...]
+    anchor: Anchor
+    place: Literal["body", "appendix"]
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryItem:
+    kind: Literal["table", "figure"]
+    number: str
+    label: str
+    caption: str
+    referred_from: tuple[str, ...]
+    results: bool  # a table that holds numeric result cells
+    anchor: Anchor
+    place: Literal["body", "appendix"]
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeMention:
+    quote: str
+    anchor: Anchor
+    devices: tuple[str, ...] = ()
+    count: int | None = None
+    hours: float | None = None  # midpoint when a range is printed
+    hours_range: tuple[float, float] | None = None
+    hours_kind: Literal["wall", "device"] | None = None
+    epochs: int | None = None
+    steps: int | None = None
+    time_per_step: float | None = None
+    time_per_epoch: float | None = None
+    flops: float | None = None
+    cost_usd: float | None = None
+    scope: Literal["run", "seed", "table", "paper"] | None = None
+    includes_failed: bool = False
+    denial: bool = False
+    acknowledgement: bool = False
+    cpu_only: bool = False
+    inherited: bool = False  # device and count come from the sentence before
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    main: str
+    title: str
+    authors: tuple[str, ...]
+    abstract: str
+    text: str
+    sections: tuple[Section, ...]
+    links: tuple[Link, ...]
+    tables: tuple[Table, ...]
+    figures: tuple[Figure, ...]
+    inventory: tuple[InventoryItem, ...]
+    compute: tuple[ComputeMention, ...]
+    warnings: tuple[str, ...]
+    source_sha256: str
+    sentence_list: tuple[Sentence, ...] = field(default=(), repr=False)
+    files_read: tuple[str, ...] = ()
+
+    def sentences(self) -> tuple[Sentence, ...]:
+        """Every sentence, list item, heading and table line of the text, in reading order."""
+        return self.sentence_list
+
+    def numbers_in(self, sentence: str | Sentence) -> tuple[Number, ...]:
+        """Every number printed in a sentence, left to right."""
+        return find_numbers(sentence if isinstance(sentence, str) else sentence.text)
+
+    def find(self, quote: str) -> int | None:
+        """Offset of a quote in the text, white space aside; None when it is not there."""
+        words = quote.split()
+        if not words:
+            return None
+        at = self.text.find(quote)
+        if at >= 0:
+            return at
+        found = re.search(r"\s+".join(map(re.escape, words)), self.text)
+        return found.start() if found else None
