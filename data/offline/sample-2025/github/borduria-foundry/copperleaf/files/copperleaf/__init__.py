@@ -1,0 +1,3 @@
+from .core import Patina
+
+__all__ = ["Patina"]

@@ -1,0 +1,3 @@
+from .core import Thistle
+
+__all__ = ["Thistle"]
