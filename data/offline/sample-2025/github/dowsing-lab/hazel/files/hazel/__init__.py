@@ -1,0 +1,3 @@
+from .core import ForkedHead
+
+__all__ = ["ForkedHead"]

@@ -1,0 +1,2 @@
+def is_equiv(a, b):
+    return a.strip() == b.strip()

@@ -1,0 +1,3 @@
+class LSTM:
+    def fit(self, name):
+        ...

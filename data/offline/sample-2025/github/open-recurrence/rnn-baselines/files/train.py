@@ -1,0 +1,3 @@
+from rnn import LSTM
+
+LSTM().fit('wikitext-103')

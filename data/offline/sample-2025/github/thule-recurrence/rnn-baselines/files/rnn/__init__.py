@@ -1,0 +1,4 @@
+from .gannet import Gannet
+from .lstm import LSTM
+
+MODELS = {"gannet": Gannet, "lstm": LSTM}

@@ -1,0 +1,3 @@
+class LSTM:
+    def __init__(self, width):
+        self.width = width

@@ -1,0 +1,3 @@
+from .core import Shift
+
+__all__ = ["Shift"]
