@@ -1,0 +1,104 @@
+"""Bundles: source and supplement of the sampled papers, in rank order, unpacked, hashed and stored."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import polars as pl
+
+from assets import corpus
+from assets.stages import Stage, Summary, read_rows, write_rows
+from assets.workplace import Workplace
+from pipeline.bundles import Bundle, BundleFile, Fetched, bundle, take_sample
+from pipeline.corpus import Exclusion, PaperRecord
+from pipeline.editions import sample_order
+from pipeline.evidence import Json
+
+NOT_SAMPLED = "not_sampled"
+
+
+def run(work: Workplace, print_: str) -> Summary:
+    """Tables `bundles` (the sample, by rank) and `bundle_exclusions` (papers before the last one taken, and those
+    beyond)."""
+    from pipeline.sources.fetch import fetch_source, fetch_supplement
+
+    edition = work.edition
+    records = {r.arxiv_id: r for r in corpus.records(work)}
+    ordered = sample_order(records, edition.seed)
+    recorder = work.recorder()
+    tokens = {i: work.source_token(i, records[i].version) for i in ordered}
+    done = 0
+
+    def outcome(arxiv_id: str) -> Bundle | Exclusion:
+        nonlocal done
+        record = records[arxiv_id]
+        try:
+            source = fetch_source(recorder, record)
+            supplement = fetch_supplement(recorder, record) if record.supplement_path else Fetched(state="none")
+            end = bundle(record, source, supplement, work.store.blobs.put)
+        except Exception as fault:  # one paper's bytes must not end the run
+            detail = f"{type(fault).__name__}: {fault}"[:500]
+            end = Exclusion(key=arxiv_id, title=record.title, stage="bundles", reason="crashed", detail=detail)
+        done += 1
+        if done % 25 == 0:
+            work.say(f"bundles {done} fetched, at most {edition.sample_limit} needed")
+        return end
+
+    sample = take_sample(ordered, edition.sample_limit, outcome, _known(work, tokens))
+    beyond = [
+        Exclusion(
+            key=i,
+            title=records[i].title,
+            stage="bundles",
+            reason=NOT_SAMPLED,
+            detail=f"rank {rank + 1} lies beyond the sample of {edition.sample_limit}",
+        )
+        for rank, i in enumerate(ordered)
+        if i not in sample.ranks
+    ]
+    rows = [bundle_row(b, sample.ranks[b.arxiv_id], tokens[b.arxiv_id], records[b.arxiv_id]) for b in sample.bundles]
+    write_rows(work, "bundles", rows, ["arxiv_id", "digest"], print_, rank=pl.Int64)
+    out = [*sample.excluded, *sample.pending, *beyond]
+    write_rows(work, "bundle_exclusions", map(asdict, out), ["key", "stage", "reason"], print_)
+    return {
+        "sampled": len(sample.bundles),
+        "before_last": len(sample.excluded),
+        "undetermined": [e.key for e in sample.pending],
+        "beyond": len(beyond),
+        "with_supplement": sum(b.supplement_status == "downloaded" for b in sample.bundles),
+        "warnings": sum(len(b.warnings) for b in sample.bundles),
+    }
+
+
+def bundle_row(found: Bundle, rank: int, token: str, record: PaperRecord) -> Json:
+    return {**asdict(found), "digest": found.digest, "rank": rank, "token": token, "record": asdict(record)}
+
+
+def bundle_of(row: Json) -> Bundle:
+    fields = {k: v for k, v in row.items() if k not in ("digest", "rank", "token", "record")}
+    files = {k: tuple(BundleFile(**f) for f in fields[k]) for k in ("source_files", "supplement_files")}
+    return Bundle(**{**fields, **files, "warnings": tuple(fields["warnings"])})
+
+
+def sampled(work: Workplace) -> list[Json]:
+    """The sample's rows in rank order."""
+    return sorted(read_rows(work, "bundles"), key=lambda row: row["rank"])
+
+
+def _known(work: Workplace, tokens: dict[str, str]) -> dict[str, Bundle | Exclusion]:
+    """Bundles of an earlier build whose source has not changed since."""
+    if work.store.table_print(work.edition.name, "bundles") is None:
+        return {}
+    rows = read_rows(work, "bundles")
+    return {row["arxiv_id"]: bundle_of(row) for row in rows if tokens.get(row["arxiv_id"]) == row["token"]}
+
+
+STAGE = Stage(
+    name="bundles",
+    after=("corpus",),
+    tables=("bundles", "bundle_exclusions"),
+    rules=("pipeline.bundles", "pipeline.sources.fetch"),
+    parts=("sample", "bundles"),
+    run=run,
+    inputs=lambda work: {"sources": work.sources_print},
+)

@@ -1,0 +1,236 @@
+"""Classification: one episode a sampled paper, checkpointed one by one, then a second look at what stayed
+undetermined."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+
+import polars as pl
+
+from assets import bundles, corpus
+from assets.stages import Stage, Summary, code_of, read_rows, write_rows
+from assets.workplace import Workplace
+from pipeline.answers import Episode
+from pipeline.bundles import Bundle, files_of, manifest
+from pipeline.classification import derivation
+from pipeline.corpus import Exclusion, PaperRecord
+from pipeline.derivation import Derivation, Inputs, Rules, derive
+from pipeline.evidence import Json, Outcome, Receipt, Status, digest
+from pipeline.paper import Paper, read
+
+CONCURRENCY = 8
+"""Episodes in flight. Embedded rules are bound by the processor, models by their service; both are served by a few."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Item:
+    """One sampled paper, as an episode needs it."""
+
+    record: PaperRecord
+    bundle: Bundle
+    rank: int
+    key: str
+
+
+def run(work: Workplace, print_: str) -> Summary:
+    """Tables `rows` (derivations), `receipts`, and `classification_exclusions`; episodes lie in the record."""
+    items = _items(work)
+    cached = len(work.record.get_episodes(i.key for i in items))
+    asyncio.run(_pass(work, [i for i in items if work.record.get_episode(i.key) is None], passes=1))
+    waiting = _second_looks(work, items)
+    episodes = {i.record.arxiv_id: _episode(work, i) for i in items}
+    # Out of time, the longest prefix of ranks with all its episodes is still a uniform sample.
+    prefix = next((n for n, i in enumerate(items) if episodes[i.record.arxiv_id] is None), len(items))
+    derived: list[Derivation] = []
+    out: list[Exclusion] = []
+    receipts: dict[str, Receipt] = {}
+    for place, item in enumerate(items):
+        episode = episodes[item.record.arxiv_id]
+        if place >= prefix or episode is None:
+            detail = f"rank {item.rank + 1} lies behind the first paper that was not classified in time"
+            out.append(_out(item, "not_classified", detail))
+            continue
+        end = _derived(work, item, episode)
+        receipts.update((r.id, r) for r in episode.receipts)
+        if isinstance(end, Exclusion):
+            out.append(end)
+        else:
+            derived.append(end)
+    write_rows(work, "receipts", (r.to_json() for r in receipts.values()), ["paper", "id", "tool", "outcome"], print_)
+    write_rows(work, "classification_exclusions", map(asdict, out), ["key", "stage", "reason"], print_)
+    write_rows(work, "rows", map(row_of, derived), ["arxiv_id", "tier"], print_, hours=pl.Float64, eligible=pl.Boolean)
+    return {
+        "episodes": prefix,
+        "from_record": cached,
+        "rows": len(derived),
+        "eligible": sum(d.eligible for d in derived),
+        "scores_differ": sum(d.score_needs != d.score_published for d in derived),
+        "second_looks_due": waiting,
+        "unfinished": len(items) - prefix,
+        "tiers": _counts(derived),
+    }
+
+
+def _items(work: Workplace) -> list[Item]:
+    code = code_of(STAGE)
+    settings = work.edition.part("classification")
+    items = []
+    for row in bundles.sampled(work):
+        found = bundles.bundle_of(row)
+        key = digest(["episode", found.arxiv_id, found.digest, code, settings, work.world_print])
+        items.append(Item(record=corpus.record_of(row["record"]), bundle=found, rank=row["rank"], key=key))
+    return items
+
+
+def _episode(work: Workplace, item: Item) -> Episode | None:
+    value = work.record.get_episode(item.key)
+    return None if value is None else Episode.from_json(value)
+
+
+def _paper(work: Workplace, item: Item) -> Paper:
+    return read(files_of(item.bundle.source_files, work.store.blobs.get))
+
+
+async def _pass(work: Workplace, items: Sequence[Item], passes: int) -> None:
+    """Run episodes and commit each as it ends. `passes` counts looks at a paper; later ones ask unsettled questions
+    again."""
+    if not items:
+        return
+    from classifiers import pool
+    from classifiers.agent import run_episode
+    from classifiers.models import model_for
+    from classifiers.toolbox import Limits, PaperInput
+    from pipeline.sources.clients import Clients
+    from pipeline.sources.probes import PaperFacts, Probes
+
+    told = work.edition.classifier
+    limits = Limits(rounds=told.max_tool_rounds, tool_calls=told.max_tool_calls, result_chars=told.max_result_chars)
+    classifier = model_for(told.model)
+    recorder = work.recorder(again=passes > 1)
+    clients = Clients.from_environment(recorder)
+
+    async def one(item: Item) -> Item:
+        if work.out_of_time():
+            return item
+        paper = await asyncio.to_thread(_paper, work, item)
+        supplement = files_of(item.bundle.supplement_files, work.store.blobs.get)
+        facts = PaperFacts(title=paper.title or item.record.title, arxiv_id=item.record.arxiv_id,
+        authors=item.record.authors) probes = Probes(item.record.arxiv_id, recorder, clients, supplement, facts)
+        listed = tuple((entry.path, entry.size) for entry in manifest(item.bundle.supplement_files))
+        given = PaperInput(record=item.record.arxiv_id, bundle=item.bundle.digest, paper=paper, supplement=listed)
+        episode = await run_episode(given, probes, classifier, limits, passes)
+        await asyncio.to_thread(_keep, work, item, episode)
+        return item
+
+    done = 0
+    async for _ in pool.run(items, one, CONCURRENCY):
+        done += 1
+        if done % 25 == 0 or done == len(items):
+            look = "" if passes == 1 else f" (look {passes})"
+            work.say(f"classification{look} {done}/{len(items)}")
+
+
+def _keep(work: Workplace, item: Item, episode: Episode) -> None:
+    for receipt in episode.receipts:
+        work.record.put_receipt(receipt)
+    work.record.put_episode(
+        item.key, edition=work.edition.name, paper=item.record.arxiv_id, seq=item.rank, value=episode.to_json()
+    )
+
+
+def _second_looks(work: Workplace, items: Sequence[Item]) -> int:
+    """Look again, a day later, at papers whose labels wait on an undetermined answer. Returns how many must still wait.
+
+    A day passes at once in an offline world; elsewhere the next build after that day looks again.
+    """
+    day = timedelta(hours=work.edition.second_look_hours)
+    for look in range(2, work.edition.max_passes + 1):
+        due = [i for i in items if _wants_look(work, i, look)]
+        if not due:
+            return 0
+        if work.offline:
+            work.clock.sleep(day.total_seconds() + 60)
+        ready = [i for i in due if _last_seen(work, i) + day <= work.clock.now()]
+        asyncio.run(_pass(work, ready, passes=look))
+        if len(ready) < len(due):
+            return len(due) - len(ready)
+    return 0
+
+
+def _wants_look(work: Workplace, item: Item, look: int) -> bool:
+    episode = _episode(work, item)
+    if episode is None or episode.passes >= look or not any(r.outcome is Outcome.UNDETERMINED for r in episode.receipts):
+        return False
+    end = _derived(work, item, episode)
+    return isinstance(end, Derivation) and any(one.status is Status.UNVERIFIED for one in end.labels)
+
+
+def _last_seen(work: Workplace, item: Item):  # type: ignore[no-untyped-def]
+    episode = _episode(work, item)
+    assert episode is not None
+    ids = [e for r in episode.receipts if r.outcome is Outcome.UNDETERMINED for e in r.exchanges]
+    span = work.record.seen_span(ids[:500]) if ids else None
+    return span[1] if span else work.clock.now() - timedelta(days=3650)
+
+
+def _derived(work: Workplace, item: Item, episode: Episode) -> Derivation | Exclusion:
+    try:
+        paper = _paper(work, item)
+        has_supplement = bool(item.bundle.supplement_files)
+        return derivation(item.record, paper, episode, work.edition, has_supplement=has_supplement)
+    except Exception as fault:  # a rule that fails on one paper costs that paper, with its reason
+        return _out(item, "crashed", f"{type(fault).__name__}: {fault}"[:500])
+
+
+def _out(item: Item, reason: str, detail: str) -> Exclusion:
+    return Exclusion(
+        key=item.record.arxiv_id, title=item.record.title, stage="classification", reason=reason, detail=detail
+    )
+
+
+def _counts(derived: Sequence[Derivation]) -> dict[str, int]:
+    tiers = [d.tier.value if d.tier else "undetermined" for d in derived]
+    return {tier: tiers.count(tier) for tier in sorted(set(tiers))}
+
+
+def row_of(found: Derivation) -> Json:
+    """A derivation as a table's row: what is derived beside what it is derived from."""
+    return {
+        "arxiv_id": found.arxiv_id,
+        "tier": found.tier.value if found.tier else None,
+        "hours": found.hours,
+        "eligible": found.eligible,
+        "band": found.band,
+        "score_needs": found.score_needs,
+        "score_published": found.score_published,
+        "ineligible": list(found.ineligible),
+        "row_hash": found.row_hash,
+        "inputs": found.inputs.model_dump(mode="json"),
+    }
+
+
+def receipts_of(work: Workplace) -> dict[str, Receipt]:
+    return {row["id"]: Receipt.from_json(row) for row in read_rows(work, "receipts")}
+
+
+def derivations(work: Workplace) -> list[Derivation]:
+    """All rows of the sample, derived from what the tables hold."""
+    receipts = receipts_of(work)
+    rules = Rules.of(work.edition)
+    return [derive(Inputs.model_validate(row["inputs"]), receipts, rules) for row in read_rows(work, "rows")]
+
+
+STAGE = Stage(
+    name="classification",
+    after=("bundles",),
+    tables=("receipts", "classification_exclusions", "rows"),
+    rules=("classifiers.agent", "classifiers.models", "pipeline.sources.probes", "pipeline.classification"),
+    parts=("classification", "rows"),
+    run=run,
+    inputs=lambda work: {"world": work.world_print},
+    libraries=("pydantic-ai-slim",),
+    reference=("benchmarks.toml", "devices.toml", "paid_apis.toml", "walled_hosts.toml", "guide.md"),
+)

@@ -1,0 +1,91 @@
+"""The stages of a build in order, what each is made from, and which are stale. Knows no Dagster."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from pipeline import editions
+from pipeline.evidence import Json, canonical
+from pipeline.fingerprints import code_print, fingerprint
+
+if TYPE_CHECKING:
+    from assets.workplace import Workplace
+
+Summary = Mapping[str, Json]
+"""What a stage says of itself: counts and short tables, shown as metadata."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One noun of the pipeline.
+
+    `rules`: modules whose reachable code makes the output what it is. `parts`: parts of the edition it reads.
+    `reference`: shipped data files it reads. `inputs`: prints of what lies outside earlier stages. `run` writes
+    `tables`, each with the given print.
+    """
+
+    name: str
+    after: tuple[str, ...]
+    tables: tuple[str, ...]
+    rules: tuple[str, ...]
+    parts: tuple[str, ...]
+    run: Callable[[Workplace, str], Summary]
+    inputs: Callable[[Workplace], Mapping[str, str]] = lambda work: {}
+    libraries: tuple[str, ...] = ()
+    reference: tuple[str, ...] = ()
+
+
+def stages() -> tuple[Stage, ...]:
+    """All stages, each after those it reads."""
+    from assets import audit, bundles, classification, corpus, release, selection
+
+    return (corpus.STAGE, bundles.STAGE, classification.STAGE, selection.STAGE, audit.STAGE, release.STAGE)
+
+
+def code_of(stage: Stage) -> str:
+    """The computed code version of a stage, shown by Dagster too."""
+    files = tuple(editions.data("reference", name) for name in stage.reference)
+    return code_print(*stage.rules, libraries=stage.libraries, files=files)
+
+
+def prints(work: Workplace) -> dict[str, str]:
+    """Every stage's present fingerprint: a chain, so that a change reaches all that depends on it and nothing else."""
+    found: dict[str, str] = {}
+    for stage in stages():
+        inputs = {name: found[name] for name in stage.after} | dict(stage.inputs(work))
+        settings = {part: work.edition.part(part) for part in stage.parts}
+        found[stage.name] = fingerprint(stage.name, inputs=inputs, settings=settings, code=code_of(stage))
+    return found
+
+
+def stale(work: Workplace, present: Mapping[str, str]) -> list[Stage]:
+    """Stages whose output does not carry its present print, in order."""
+    edition = work.edition.name
+    return [
+        stage
+        for stage in stages()
+        if any(work.store.table_print(edition, table) != present[stage.name] for table in stage.tables)
+    ]
+
+
+def write_rows(
+    work: Workplace, table: str, rows: Iterable[Json], keys: Sequence[str], print_: str, **columns: type[pl.DataType]
+) -> int:
+    """Write JSON objects as a table: `keys` as columns to sort and query by, further `columns` typed, the whole as
+    `json`."""
+    listed = [dict(row) for row in rows]
+    schema = dict.fromkeys(keys, pl.String) | columns | {"json": pl.String}
+    data = [{**{name: row.get(name) for name in (*keys, *columns)}, "json": canonical(row)} for row in listed]
+    frame = pl.DataFrame(data, schema=schema, orient="row").sort([*keys, "json"], nulls_last=True)
+    work.store.write_table(work.edition.name, table, frame, print_)
+    return len(listed)
+
+
+def read_rows(work: Workplace, table: str) -> list[Json]:
+    """The JSON objects of a table, in its order."""
+    return [json.loads(text) for text in work.store.read_table(work.edition.name, table)["json"].to_list()]

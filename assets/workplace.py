@@ -1,0 +1,188 @@
+"""Everything a stage needs to do its work on one edition: settings, store, record, and a way to the world.
+
+No Dagster in here: `reclaim build` compares fingerprints with it before Dagster is imported, and Dagster's assets
+receive it as a resource.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from datetime import time as clock_time
+from functools import cached_property
+from pathlib import Path
+
+from pipeline import editions
+from pipeline.editions import Edition, EditionError
+from pipeline.evidence import digest
+from pipeline.record import Record
+from pipeline.store import Store
+
+Say = Callable[[str], None]
+
+
+SAMPLE_AT_LEAST = 60
+"""A world edition takes all its papers; this many places hold the sample edition's pool even for a small folder."""
+
+
+def store_root(given: str | None = None) -> Path:
+    """Where generated things lie: `--store`, RECLAIM_STORE, or `data/store` of a checkout, else `reclaim-store`
+    here."""
+    if given or os.environ.get("RECLAIM_STORE"):
+        return Path(given or os.environ["RECLAIM_STORE"]).expanduser().resolve()
+    checkout = Path(__file__).resolve().parent.parent
+    return checkout / "data" / "store" if (checkout / "pyproject.toml").is_file() else Path("reclaim-store").resolve()
+
+
+def to_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+@dataclass
+class Workplace:
+    """One edition in one store. `say` takes a line of progress; `minutes` bounds the classification of a build."""
+
+    edition: Edition
+    store: Store
+    say: Say = to_stderr
+    minutes: float | None = None
+    run: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
+    began: float = field(default_factory=time.monotonic)
+
+    @cached_property
+    def record(self) -> Record:
+        return Record(self.store.engine)
+
+    @cached_property
+    def ledger(self):  # type: ignore[no-untyped-def]
+        from pipeline.ledger import Ledger
+
+        return Ledger(self.store.engine, self.edition.name, os.environ.get("RECLAIM_SITE", "main"))
+
+    @cached_property
+    def world(self):  # type: ignore[no-untyped-def]
+        """The offline world of the edition, or None for a live one. Starts its server when first asked for an
+        address."""
+        if self.edition.world is None:
+            return None
+        path = self.edition.world_path
+        if path is None or not path.is_dir():
+            raise EditionError(f"edition {self.edition.name}: its world {self.edition.world} is not a folder here")
+        from pipeline.offline.server import OfflineWorld
+
+        return OfflineWorld(path)
+
+    @property
+    def offline(self) -> bool:
+        return self.edition.world is not None
+
+    @cached_property
+    def world_print(self) -> str:
+        """What the world answers, sources aside: part of every episode's key. Live services have no print, only
+        pins."""
+        return self.world.digest if self.offline else f"live@{self.edition.as_of}"
+
+    @cached_property
+    def sources_print(self) -> str:
+        """What the world's sources hold; a live edition's versions are pinned by the corpus."""
+        if not self.offline:
+            return "pinned"
+        return digest([[p["arxiv_id"], self.world.paper_digest(p["arxiv_id"])] for p in self.world.papers()])
+
+    def source_token(self, arxiv_id: str, version: int) -> str:
+        """What must be unchanged for a fetched bundle to be current."""
+        return self.world.paper_digest(arxiv_id) if self.offline else f"v{version}"
+
+    @cached_property
+    def clock(self):  # type: ignore[no-untyped-def]
+        """The offline world has a clock of its own, from the edition's day on; it never runs behind the record."""
+        from pipeline.sources.clocks import SimulatedClock, SystemClock
+
+        if not self.offline:
+            return SystemClock()
+        start = datetime.combine(self.edition.as_of, clock_time(), tzinfo=UTC)
+        return SimulatedClock(max(start, self.record.last_seen_at() or start))
+
+    def recorder(self, *, again: bool = False):  # type: ignore[no-untyped-def]
+        from pipeline.sources.recorder import Recorder
+
+        transport = None
+        if self.offline:
+            from pipeline.offline.transports import WorldTransport
+
+            transport = WorldTransport(self.world)
+        return Recorder(
+            self.store,
+            self.clock,
+            run=self.run,
+            epoch=digest([self.world_print, self.sources_print])[:32],
+            transport=transport,
+            second_look_hours=self.edition.second_look_hours,
+            again=again,
+        )
+
+    def out_of_time(self) -> bool:
+        return self.minutes is not None and time.monotonic() - self.began > self.minutes * 60
+
+
+def load_edition(name: str | None, store: Store, world: Path | None = None) -> Edition:
+    """The edition a command means: shipped, a file, or one that an earlier `--world` left in this store.
+
+    `--world FOLDER` without a name makes an edition of that folder, named after it, with the sample edition's settings;
+    it is written into the store, so that every process that opens the store finds it.
+    """
+    kept = store.root / "editions"
+    if world is not None:
+        folder = world.expanduser().resolve()
+        if not folder.is_dir():
+            raise EditionError(f"--world {world}: not a folder; name a world folder")
+        plain = re.sub(r"[^a-z0-9.-]+", "-", folder.name.lower()).strip("-.") or "world"
+        name = name or plain
+        if name in editions.shipped():
+            name = f"{name}-{plain}"
+        kept.mkdir(parents=True, exist_ok=True)
+        path = kept / f"{name}.toml"
+        if not path.exists():
+            staged = path.with_suffix(".part")
+            papers = sum(1 for entry in (folder / "papers").glob("*") if entry.is_dir())
+            text = _WORLD_EDITION.format(world=json.dumps(str(folder)), sample=max(papers, SAMPLE_AT_LEAST))
+            staged.write_text(text, encoding="utf-8")
+            staged.replace(path)
+        edition = editions.load(str(path))
+        if edition.world_path is None or edition.world_path.resolve() != folder:
+            raise EditionError(f"{path} is about {edition.world_path}, not {folder}; give this one another name")
+        return edition
+    name = name or "sample-2025"
+    path = kept / f"{name}.toml"
+    return editions.load(str(path) if path.is_file() and name not in editions.shipped() else name)
+
+
+_WORLD_EDITION = """\
+# Made from a world folder with the sample edition's settings; change what you like.
+extends = "sample-2025"
+world = {world}
+sample = {sample}
+
+[corpus]
+min_papers = 1
+"""
+
+
+@contextmanager
+def workplace(name: str, root: Path, say: Say = to_stderr, minutes: float | None = None) -> Iterator[Workplace]:
+    """Open an edition's workplace, and close its world at the end."""
+    store = Store.open(root)
+    work = Workplace(edition=load_edition(name, store), store=store, say=say, minutes=minutes)
+    try:
+        yield work
+    finally:
+        if "world" in work.__dict__ and work.world is not None:
+            work.world.close()
