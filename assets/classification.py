@@ -11,7 +11,7 @@ from datetime import timedelta
 import polars as pl
 
 from assets import bundles, corpus
-from assets.stages import Stage, Summary, code_of, read_rows, write_rows
+from assets.stages import Stage, Summary, read_rows, reference_files, write_rows
 from assets.workplace import Workplace
 from pipeline.answers import Episode
 from pipeline.bundles import Bundle, files_of, manifest
@@ -19,10 +19,15 @@ from pipeline.classification import derivation
 from pipeline.corpus import Exclusion, PaperRecord
 from pipeline.derivation import Derivation, Inputs, Rules, derive
 from pipeline.evidence import Json, Outcome, Receipt, Status, digest
+from pipeline.fingerprints import code_print
 from pipeline.paper import Paper, read
 
 CONCURRENCY = 8
 """Episodes in flight. Embedded rules are bound by the processor, models by their service; both are served by a few."""
+
+
+EPISODE = ("classifiers.agent", "classifiers.models", "pipeline.sources.probes")
+"""What makes an episode what it is; how its receipts become labels may change without asking anybody again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +80,7 @@ def run(work: Workplace, print_: str) -> Summary:
 
 
 def _items(work: Workplace) -> list[Item]:
-    code = code_of(STAGE)
+    code = code_print(*EPISODE, libraries=STAGE.libraries, files=reference_files(STAGE))
     settings = work.edition.part("classification")
     items = []
     for row in bundles.sampled(work):
@@ -117,8 +122,9 @@ async def _pass(work: Workplace, items: Sequence[Item], passes: int) -> None:
             return item
         paper = await asyncio.to_thread(_paper, work, item)
         supplement = files_of(item.bundle.supplement_files, work.store.blobs.get)
-        facts = PaperFacts(title=paper.title or item.record.title, arxiv_id=item.record.arxiv_id,
-        authors=item.record.authors) probes = Probes(item.record.arxiv_id, recorder, clients, supplement, facts)
+        title = paper.title or item.record.title
+        facts = PaperFacts(title=title, arxiv_id=item.record.arxiv_id, authors=item.record.authors)
+        probes = Probes(item.record.arxiv_id, recorder, clients, supplement, facts)
         listed = tuple((entry.path, entry.size) for entry in manifest(item.bundle.supplement_files))
         given = PaperInput(record=item.record.arxiv_id, bundle=item.bundle.digest, paper=paper, supplement=listed)
         episode = await run_episode(given, probes, classifier, limits, passes)
@@ -162,7 +168,9 @@ def _second_looks(work: Workplace, items: Sequence[Item]) -> int:
 
 def _wants_look(work: Workplace, item: Item, look: int) -> bool:
     episode = _episode(work, item)
-    if episode is None or episode.passes >= look or not any(r.outcome is Outcome.UNDETERMINED for r in episode.receipts):
+    if episode is None or episode.passes >= look:
+        return False
+    if not any(r.outcome is Outcome.UNDETERMINED for r in episode.receipts):
         return False
     end = _derived(work, item, episode)
     return isinstance(end, Derivation) and any(one.status is Status.UNVERIFIED for one in end.labels)
@@ -227,7 +235,7 @@ STAGE = Stage(
     name="classification",
     after=("bundles",),
     tables=("receipts", "classification_exclusions", "rows"),
-    rules=("classifiers.agent", "classifiers.models", "pipeline.sources.probes", "pipeline.classification"),
+    rules=(*EPISODE, "pipeline.classification"),
     parts=("classification", "rows"),
     run=run,
     inputs=lambda work: {"world": work.world_print},

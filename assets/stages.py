@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -49,8 +50,11 @@ def stages() -> tuple[Stage, ...]:
 
 def code_of(stage: Stage) -> str:
     """The computed code version of a stage, shown by Dagster too."""
-    files = tuple(editions.data("reference", name) for name in stage.reference)
-    return code_print(*stage.rules, libraries=stage.libraries, files=files)
+    return code_print(*stage.rules, libraries=stage.libraries, files=reference_files(stage))
+
+
+def reference_files(stage: Stage) -> tuple[Path, ...]:
+    return tuple(editions.data("reference", name) for name in stage.reference)
 
 
 def prints(work: Workplace) -> dict[str, str]:
