@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-from pipeline.offline.content import blob_sha, stable_id, whole
+from pipeline.offline.content import blob_sha, whole
 from pipeline.offline.github_objects import (
     API,
     commit_body,
@@ -204,28 +204,32 @@ def _contents(world: World, repository: Repository, path: str, call: Call) -> An
 
 
 def _releases(repository: Repository, which: list[str], call: Call) -> Answer:
-    public = [release for release in repository.facts.releases if not release.draft]
+    public = [release_body(repository, release) for release in repository.facts.releases if not release.draft]
+    found: dict[str, Any] | None
     match which:
         case []:
-            return _page(call, [release_body(repository, release) for release in public], repository)
+            return _page(call, public, repository, "releases")
         case ["latest"]:
-            chosen = next((release for release in public if not release.prerelease), None)
-        case ["tags", tag]:
-            chosen = next((release for release in public if release.tag == tag), None)
-        case [number, *_]:
-            chosen = next((r for r in public if str(stable_id(repository.full_name, r.tag)) == number), None)
-        case _:
-            chosen = None
-    return as_json(release_body(repository, chosen)) if chosen else _error(404, "Not Found")
+            found = next((release for release in public if not release["prerelease"]), None)
+        case ["tags", *tag]:
+            found = next((release for release in public if release["tag_name"] == "/".join(tag)), None)
+        case ["assets", number]:
+            assets = [asset for release in public for asset in release["assets"]]
+            found = next((asset for asset in assets if str(asset["id"]) == number), None)
+        case [number, *rest]:
+            found = next((release for release in public if str(release["id"]) == number), None)
+            if found is not None and rest == ["assets"]:
+                return _page(call, found["assets"], repository, f"releases/{number}/assets")
+    return as_json(found) if found else _error(404, "Not Found")
 
 
-def _page(call: Call, items: list[dict[str, Any]], repository: Repository) -> Answer:
+def _page(call: Call, items: list[dict[str, Any]], repository: Repository, what: str) -> Answer:
     """One page and a `Link` to the next, which GitHub gives by the repository's number."""
     size, page = call.number("per_page", 30, 100) or 30, call.number("page", 1, 1 << 20) or 1
     shown = items[(page - 1) * size : page * size]
     if page * size >= len(items):
         return as_json(shown)
-    following = f"{API}/repositories/{number_of(repository)}/releases?per_page={size}&page={page + 1}"
+    following = f"{API}/repositories/{number_of(repository)}/{what}?per_page={size}&page={page + 1}"
     return as_json(shown, 200, ("Link", f'<{following}>; rel="next"'))
 
 

@@ -176,10 +176,8 @@ def wrapped_base64(content: Content) -> str:
 
 
 def release_body(repository: Repository, release: ReleaseFacts) -> dict[str, Any]:
-    number, when = (
-        stable_id(repository.full_name, release.tag),
-        stamp(release.published_at or repository.facts.pushed_at),
-    )
+    number = stable_id(repository.full_name, release.tag)
+    when = stamp(release.published_at or repository.facts.pushed_at)
     url, html = f"{API}/repos/{repository.full_name}/releases", f"https://github.com/{repository.full_name}/releases"
     assets = []
     for asset in release.assets:

@@ -27,9 +27,10 @@ _RAW_NOT_FOUND = Answer(404, Held(b"404: Not Found"), (("Content-Type", "text/pl
 
 
 def answer(world: World, call: Call, failures: Failures) -> Answer | Fault:
-    if len(call.segments) < 2:
+    segments = call.segments[1:] if call.host == "media.githubusercontent.com" else call.segments
+    if len(segments) < 2:
         return UNREACHABLE
-    owner, name, *rest = call.segments
+    owner, name, *rest = segments
     repository = world.repositories.get(f"{owner}/{name.removesuffix('.git')}".lower())
     if repository is None or not repository.recorded:
         return UNREACHABLE
@@ -142,9 +143,8 @@ def _plain(path: str) -> tuple[tuple[str, str], ...]:
 
 
 def _archive(world: World, repository: Repository, rest: list[str]) -> Answer | Fault:
-    kind, ref = (
-        (rest[0], "/".join(rest[1:]).removeprefix("refs/heads/").removeprefix("refs/tags/")) if rest else ("", "")
-    )
+    kind, *parts = rest or [""]
+    ref = "/".join(parts).removeprefix("refs/heads/").removeprefix("refs/tags/")
     if kind not in {"zip", "tar.gz"} or repository.facts.empty or (world.complete and not is_ref(repository, ref)):
         return _RAW_NOT_FOUND
     held = {path: served_content(file) for path, file in repository.files.items()}
