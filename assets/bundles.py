@@ -7,7 +7,7 @@ from dataclasses import asdict
 import polars as pl
 
 from assets import corpus
-from assets.stages import Stage, Summary, read_rows, write_rows
+from assets.stages import Checked, Stage, Summary, read_rows, write_rows
 from assets.workplace import Workplace
 from pipeline.bundles import Bundle, BundleFile, Fetched, bundle, take_sample
 from pipeline.corpus import Exclusion, PaperRecord
@@ -93,6 +93,13 @@ def _known(work: Workplace, tokens: dict[str, str]) -> dict[str, Bundle | Exclus
     return {row["arxiv_id"]: bundle_of(row) for row in rows if tokens.get(row["arxiv_id"]) == row["token"]}
 
 
+def check(work: Workplace) -> Checked:
+    """The sample is complete: no paper before its last rank is still undetermined."""
+    rows = sampled(work)
+    pending = [e for e in corpus.exclusions(work, "bundle_exclusions") if e.retry]
+    return len(rows), [f"{e.key}: {e.detail}" for e in pending]
+
+
 STAGE = Stage(
     name="bundles",
     after=("corpus",),
@@ -100,5 +107,6 @@ STAGE = Stage(
     rules=("pipeline.bundles", "pipeline.sources.fetch"),
     parts=("sample", "bundles"),
     run=run,
+    check=check,
     inputs=lambda work: {"sources": work.sources_print},
 )

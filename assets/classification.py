@@ -11,7 +11,7 @@ from datetime import timedelta
 import polars as pl
 
 from assets import bundles, corpus
-from assets.stages import Stage, Summary, read_rows, reference_files, write_rows
+from assets.stages import Checked, Stage, Summary, read_rows, reference_files, write_rows
 from assets.workplace import Workplace
 from pipeline.answers import Episode
 from pipeline.bundles import Bundle, files_of, manifest
@@ -231,6 +231,16 @@ def derivations(work: Workplace) -> list[Derivation]:
     return [derive(Inputs.model_validate(row["inputs"]), receipts, rules) for row in read_rows(work, "rows")]
 
 
+def check(work: Workplace) -> Checked:
+    """Every sampled paper has an episode with an answer, and nothing its tier reads stayed undetermined."""
+    rows = read_rows(work, "rows")
+    lost = corpus.exclusions(work, "classification_exclusions")
+    open_ = [
+        (row["arxiv_id"], reason) for row in rows for reason in row["ineligible"] if reason.startswith("unverified")
+    ]
+    return len(rows) + len(lost), [f"{e.key}: {e.reason}: {e.detail}" for e in lost] + [f"{i}: {r}" for i, r in open_]
+
+
 STAGE = Stage(
     name="classification",
     after=("bundles",),
@@ -238,6 +248,7 @@ STAGE = Stage(
     rules=(*EPISODE, "pipeline.classification"),
     parts=("classification", "rows"),
     run=run,
+    check=check,
     inputs=lambda work: {"world": work.world_print},
     libraries=("pydantic-ai-slim",),
     reference=("benchmarks.toml", "devices.toml", "paid_apis.toml", "walled_hosts.toml", "guide.md"),

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import polars as pl
 
-from assets.stages import Stage, Summary, read_rows, write_rows
+from assets.stages import Checked, Stage, Summary, read_rows, write_rows
 from assets.workplace import Workplace
 from pipeline.corpus import Exclusion, PaperRecord, mismatches, papers, unaccounted, valid_arxiv_id
 from pipeline.evidence import Json
@@ -67,6 +67,15 @@ def exclusions(work: Workplace, table: str) -> list[Exclusion]:
     return [Exclusion(**row) for row in read_rows(work, table)]
 
 
+def check(work: Workplace) -> Checked:
+    """Every index entry ends in one place, and no arXiv id leads to a paper with another title and other authors."""
+    entries = read_rows(work, "index")
+    ends = [r.index_key for r in records(work)] + [e.key for e in exclusions(work, "corpus_exclusions")]
+    lost = sorted({row["key"] for row in entries} ^ set(ends))
+    foreign = mismatches(exclusions(work, "corpus_exclusions"))
+    return len(entries), [f"{key}: unaccounted for" for key in lost] + [f"{e.key}: {e.detail}" for e in foreign]
+
+
 STAGE = Stage(
     name="corpus",
     after=(),
@@ -74,6 +83,7 @@ STAGE = Stage(
     rules=("pipeline.corpus", "pipeline.sources.fetch"),
     parts=("corpus",),
     run=run,
+    check=check,
     inputs=lambda work: {"world": work.world_print},
     libraries=("arxiv", "openreview-py"),
 )

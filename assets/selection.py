@@ -7,24 +7,14 @@ from dataclasses import asdict
 import polars as pl
 
 from assets import classification
-from assets.stages import Stage, Summary, write_rows
+from assets.stages import Checked, Stage, Summary, write_rows
 from assets.workplace import Workplace
-from pipeline.derivation import Derivation
-from pipeline.selection import Candidate, Selection, pool
-
-
-def candidate(found: Derivation) -> Candidate:
-    return Candidate(
-        arxiv_id=found.arxiv_id,
-        tier=found.tier,
-        hours=found.hours,
-        needs_paid_api=bool(found.inputs.paid_api),
-        excluded=found.ineligible[0] if found.ineligible else None,
-    )
+from pipeline.release.compose import pool_of
+from pipeline.selection import Selection
 
 
 def select(work: Workplace) -> Selection:
-    return pool([candidate(d) for d in classification.derivations(work)], work.edition)
+    return pool_of(classification.derivations(work), work.edition)
 
 
 def run(work: Workplace, print_: str) -> Summary:
@@ -48,6 +38,13 @@ def run(work: Workplace, print_: str) -> Summary:
     }
 
 
+def check(work: Workplace) -> Checked:
+    """The pool is full: a tier without supply ships short, and says so here."""
+    chosen = select(work)
+    short = [f"{tier.value}: {n} fewer than its quota" for tier, n in chosen.shortfall.items() if n]
+    return len(chosen.ids), short
+
+
 STAGE = Stage(
     name="selection",
     after=("classification",),
@@ -55,5 +52,6 @@ STAGE = Stage(
     rules=("pipeline.selection", "pipeline.derivation"),
     parts=("selection", "rows"),
     run=run,
+    check=check,
     libraries=("polars",),
 )

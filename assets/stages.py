@@ -21,6 +21,10 @@ Summary = Mapping[str, Json]
 """What a stage says of itself: counts and short tables, shown as metadata."""
 
 
+Checked = tuple[int, list[str]]
+"""How many things a check looked at, and what it found wrong, one line each."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
     """One noun of the pipeline.
@@ -36,6 +40,7 @@ class Stage:
     rules: tuple[str, ...]
     parts: tuple[str, ...]
     run: Callable[[Workplace, str], Summary]
+    check: Callable[[Workplace], Checked]
     inputs: Callable[[Workplace], Mapping[str, str]] = lambda work: {}
     libraries: tuple[str, ...] = ()
     reference: tuple[str, ...] = ()

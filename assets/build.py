@@ -1,0 +1,126 @@
+"""`reclaim build`: compare fingerprints, run what is stale under Dagster, and end in one of four ways.
+
+Nothing stale: no request, no episode, no Dagster. The run lands in the instance that the UI shows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from assets.stages import Stage, prints, read_rows, stages, stale
+from assets.workplace import Workplace
+
+if TYPE_CHECKING:
+    from dagster import DagsterInstance
+
+Name = Literal["released", "blocked", "out of budget", "waiting for people"]
+EXIT: dict[Name, int] = {"released": 0, "blocked": 3, "out of budget": 4, "waiting for people": 5}
+
+_INSTANCE = """\
+telemetry: {enabled: false}
+nux: {enabled: false}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a build ended: its name, why or how many, and the release where there is one."""
+
+    name: Name
+    detail: str
+    release: Path | None = None
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT[self.name]
+
+
+def build(work: Workplace) -> End:
+    """Bring one edition up to date. Holds the edition's lock; raises StoreError where another build holds it."""
+    from assets import audit
+
+    with work.store.lock(work.edition.name):
+        new = audit.import_shipped(work)
+        if new:
+            work.say(f"audit {new} shipped decisions imported")
+        present = prints(work)
+        todo = stale(work, present)
+        if todo:
+            failed = _run(work, todo)
+            if failed:
+                return End("blocked", failed)
+        return end(work)
+
+
+def end(work: Workplace) -> End:
+    """Where the tables of an up-to-date edition leave it."""
+    from assets import release
+
+    behind = [row for row in read_rows(work, "classification_exclusions") if row["reason"] == "not_classified"]
+    if behind and work.minutes is not None:
+        return End("out of budget", f"{len(behind)} papers are not classified; build again to go on")
+    verdict = release.verdict(work)
+    return End(verdict.name, verdict.detail, verdict.release)
+
+
+def _run(work: Workplace, todo: Sequence[Stage]) -> str:
+    """Run stale stages under Dagster, in order. Returns the first failure, or ""."""
+    work.say(f"stale: {', '.join(s.name for s in todo)}; starting Dagster")
+    import dagster as dg
+
+    from assets.definitions import EDITIONS, Shop, build_defs
+
+    with instance(work.store.dagster_home) as home:
+        _bury_dead_runs(home, work.edition.name)
+        home.add_dynamic_partitions(str(EDITIONS.name), [work.edition.name])
+        defs = build_defs(Shop(lent=work))
+        for stage in (s for s in stages() if s in todo):
+            work.say(f"{stage.name} …")
+            result = dg.materialize(
+                [*(defs.assets or []), *(defs.asset_checks or [])],  # type: ignore[list-item]
+                selection=dg.AssetSelection.assets(stage.name),
+                instance=home,
+                partition_key=work.edition.name,
+                resources={"shop": Shop(lent=work)},
+                run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
+                tags={"reclaim/build": work.run, "reclaim/edition": work.edition.name},
+                raise_on_error=False,
+            )
+            if not result.success:
+                return _failure(stage, result)
+    return ""
+
+
+def _failure(stage: Stage, result: object) -> str:
+    events = [e for e in result.all_events if e.is_step_failure]  # type: ignore[attr-defined]
+    error = events[0].step_failure_data.error if events else None
+    while error is not None and error.cause is not None:
+        error = error.cause
+    return f"{stage.name}: {error.message.strip() if error else 'failed; see the run in the UI'}"
+
+
+def instance(home: Path) -> DagsterInstance:
+    """The instance of a store, with a quiet configuration written at first use."""
+    import dagster as dg
+
+    home.mkdir(parents=True, exist_ok=True)
+    settings = home / "dagster.yaml"
+    if not settings.exists():
+        staged = settings.with_suffix(".part")
+        staged.write_text(_INSTANCE, encoding="utf-8")
+        staged.replace(settings)
+    os.environ["DAGSTER_HOME"] = str(home)
+    return dg.DagsterInstance.get()
+
+
+def _bury_dead_runs(home: DagsterInstance, edition: str) -> None:
+    """Runs of this edition that a killed build left started: we hold its lock, so nobody works on them."""
+    import dagster as dg
+
+    left = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED], tags={"reclaim/edition": edition})
+    for run in home.get_runs(left):
+        home.report_run_failed(run, "the build that ran this was killed")
