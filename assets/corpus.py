@@ -25,7 +25,7 @@ def run(work: Workplace, print_: str) -> Summary:
     with_pins = work.store.table_print(edition.name, "papers") is not None
     pinned = {r.arxiv_id: r.version for r in records(work)} if with_pins and not work.offline else {}
     recorder = work.recorder()
-    entries = fetch_index(edition, recorder, work.world)
+    entries = fetch_index(edition, recorder, work.world.papers() if work.offline else None)
     floor = edition.corpus.min_papers
     if len(entries) < floor:
         raise CorpusError(
@@ -34,7 +34,7 @@ def run(work: Workplace, print_: str) -> Summary:
         )
     wanted = [found[0] for e in entries if e.arxiv_id and (found := valid_arxiv_id(e.arxiv_id))]
     metadata = fetch_metadata(recorder, list(dict.fromkeys(wanted)))
-    notes = fetch_notes(recorder, edition.venue)
+    notes = fetch_notes(recorder, edition.venue, (e.forum_id for e in entries if e.forum_id))
     kept, excluded = papers(entries, metadata, notes, pinned)
     lost = unaccounted(entries, kept, excluded)
     if lost:

@@ -1,7 +1,7 @@
 """The Dagster code location: stages as assets of one edition, their checks, and the jobs. Adapters only.
 
-An asset opens the edition's workplace, refuses to run on stale tables upstream, runs its stage, and shows what the stage
-says of itself. `reclaim build` runs the same definitions in the instance that the UI shows.
+An asset opens the edition's workplace, refuses to run on stale tables upstream, runs its stage, and shows what the
+stage says of itself. `reclaim build` runs the same definitions in the instance that the UI shows.
 """
 
 from __future__ import annotations
