@@ -7,7 +7,7 @@ solved for the answer. Each detector looks at one such fault, in the words the e
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Literal
 
 from pipeline.compute import Part, match_device
@@ -178,18 +178,18 @@ _UNIT_HOURS = {
     "week": 168.0,
 }
 _UNIT_WORDS = {"ms": "millisecond", "s": "second", "m": "minute", "h": "hour", "d": "day", "w": "week"}
-_N = r"(?<![\w.])(\d[\d,]*(?:\.\d+)?)"
+# Thousands are grouped by commas or not at all; a looser form backtracks for minutes over "9,9,9,...".
+_DIGITS = r"((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)"
+_N = rf"(?<![\w.,]){_DIGITS}"
 _TO = r"\s*(?:-{1,3}|–|—|to|and)\s*"
 _DURATION = re.compile(
-    rf"{_N}(?:{_TO}(\d[\d,]*(?:\.\d+)?))?[\s~-]*"
+    rf"{_N}(?:{_TO}{_DIGITS})?[\s~-]*"
     r"(ms|milliseconds?|s|secs?|seconds?|min|mins|minutes?|h|hrs?|hours?|d|days?|w|weeks?)\b",
     re.IGNORECASE,
 )
 _DEVICE = r"(?:GPU|TPU|device|card|chip|[AHVLTP]\d{1,3}S?|RTX\s?\w+)s?"
 _DEVICE_HOURS = re.compile(rf"{_N}[\s~-]*(?:\w+[\s-]){{0,2}}?{_DEVICE}[\s~-]*(?:hours?|hrs?|h)\b", re.IGNORECASE)
-_DEVICE_HOURS_RANGE = re.compile(
-    rf"{_N}{_TO}(\d[\d,]*(?:\.\d+)?)[\s~-]*{_DEVICE}[\s~-]*(?:hours?|hrs?|h)\b", re.IGNORECASE
-)
+_DEVICE_HOURS_RANGE = re.compile(rf"{_N}{_TO}{_DIGITS}[\s~-]*{_DEVICE}[\s~-]*(?:hours?|hrs?|h)\b", re.IGNORECASE)
 _EPOCHS = re.compile(rf"{_N}[\s~-]*(?:k\s+)?(?:training\s+)?(?:epochs?|rounds?|steps?|iterations?)\b", re.IGNORECASE)
 _PADDING = re.compile(
     r"(?:debug\w*|safety (?:margin|factor)|contingency|engineering (?:time|overhead|effort)"
@@ -201,7 +201,8 @@ _PADDING = re.compile(
 
 
 def _durations(text: str) -> list[_Duration]:
-    return list(_each_duration(text))
+    """The first durations of a text; pairs of them are tried, and no basis of an estimate needs more."""
+    return list(islice(_each_duration(text), 40))
 
 
 def _each_duration(text: str) -> Iterator[_Duration]:

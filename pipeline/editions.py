@@ -56,6 +56,15 @@ class EditionError(ValueError):
 class _Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _no_booleans(cls, given: object) -> object:
+        """No setting is a yes or no; ``true`` would pass for the number one."""
+        for key, value in given.items() if isinstance(given, Mapping) else ():
+            if any(isinstance(v, bool) for v in (value if isinstance(value, list | tuple) else [value])):
+                raise ValueError(f"{key}: true and false are no values for it; give a number or a word")
+        return given
+
 
 class Live(_Settings):
     """Where a live edition's paper list comes from: a data set on the Hub with one row a paper."""

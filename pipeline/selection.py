@@ -9,6 +9,7 @@ papers inside their stratum and cuts. Order is total everywhere: hours, then arX
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Literal
 
 import polars as pl
@@ -236,12 +237,12 @@ def select_frame(candidates: pl.DataFrame, settings: SelectionSettings) -> Selec
     The outcome does not depend on the order of the rows. A repeated id is an error.
     """
     frame = _classified(candidates, settings)
-    counts = {(t, b): n for t, b, n in frame.drop_nulls("band").group_by("tier", "band").len().iter_rows()}
+    bands = len(settings.bands)
+    counts = dict(frame.drop_nulls("stratum").group_by("stratum").len().iter_rows())
     strata: list[Stratum] = []
-    for tier, quota in zip(settings.tiers, _tier_quotas(settings), strict=True):
-        strata += plan(tier, settings, quota, [counts.get((tier.value, b), 0) for b in settings.bands])
-    rows = _cut(_ranked(frame, settings, strata), strata)
-    return Selection(settings, rows.sort("hours", "arxiv_id", nulls_last=True), tuple(strata))
+    for i, (tier, quota) in enumerate(zip(settings.tiers, _tier_quotas(settings), strict=True)):
+        strata += plan(tier, settings, quota, [counts.get(i * bands + j, 0) for j in range(bands)])
+    return Selection(settings, _cut(_ranked(frame, settings, strata), strata), tuple(strata))
 
 
 def pool_settings(edition: Edition) -> SelectionSettings:
@@ -292,12 +293,15 @@ def _tier_quotas(settings: SelectionSettings) -> list[int]:
 
 
 def _classified(candidates: pl.DataFrame, settings: SelectionSettings) -> pl.DataFrame:
-    """Each candidate with its band, or with the reason why it has none."""
-    if candidates["arxiv_id"].is_duplicated().any():
+    """Candidates in their total order, each with its stratum's number (tier by tier, cheapest band first), or the
+
+    reason why it has none.
+    """
+    if candidates["arxiv_id"].n_unique() != candidates.height:
         twice = candidates.filter(pl.col("arxiv_id").is_duplicated())["arxiv_id"].sort()[0]
         raise ValueError(f"paper {twice} is listed twice among the candidates; selection needs each once")
     earlier = pl.col("excluded") if "excluded" in candidates.columns else pl.lit(None, dtype=pl.String)
-    hours, tier = pl.col("hours").cast(pl.Float64), pl.col("tier").cast(pl.String)
+    hours, tier = pl.col("hours"), pl.col("tier")
     because = (
         pl.when(earlier.is_not_null())
         .then(earlier)
@@ -311,99 +315,93 @@ def _classified(candidates: pl.DataFrame, settings: SelectionSettings) -> pl.Dat
         .then(pl.lit(f"its hours are above the cap of {settings.cap:g}"))
         .otherwise(None)
     )
-    band = pl.lit(None, dtype=pl.String)
-    for edge, label in reversed(list(zip(settings.edges, settings.bands, strict=True))):
-        band = pl.when(hours <= edge).then(pl.lit(label)).otherwise(band)
-    return candidates.select(
-        "arxiv_id", tier.alias("tier"), hours.alias("hours"), because.alias("because")
-    ).with_columns(pl.when(pl.col("because").is_null()).then(band).otherwise(None).alias("band"))
-
-
-def _ranked(frame: pl.DataFrame, settings: SelectionSettings, strata: Iterable[Stratum]) -> pl.DataFrame:
-    """Add ``rank`` in the stratum: by hours and id, or by the seeded draw where the stratum holds more than is
-    taken.
-    """
-    eligible = frame.drop_nulls("band")
-    order: list[pl.Expr] = [pl.col("hours"), pl.col("arxiv_id")]
-    if settings.draw == "seeded":
-        contested = pl.DataFrame(
-            [(s.tier.value, s.band) for s in strata if 0 < s.taken < s.supply],
-            schema={"tier": pl.String, "band": pl.String},
-            orient="row",
+    band = pl.sum_horizontal(
+        (hours > edge).cast(pl.Int64) for edge in settings.edges
+    )  # closed: an edge is still inside
+    place = tier.replace_strict([t.value for t in settings.tiers], list(range(len(settings.tiers))), default=None)
+    return (
+        candidates.with_columns(tier.cast(pl.String), hours.cast(pl.Float64))
+        .sort("hours", "arxiv_id", nulls_last=True)
+        .with_columns(because.alias("because"))
+        .select(
+            "arxiv_id",
+            "tier",
+            "hours",
+            "because",
+            pl.when(pl.col("because").is_null())
+            .then(place * len(settings.edges) + band)
+            .cast(pl.Int64)
+            .alias("stratum"),
         )
-        ids = eligible.join(contested, on=["tier", "band"], how="semi")["arxiv_id"]
-        lots = pl.DataFrame(
-            {"arxiv_id": ids, "lot": [_lot(settings.seed, i) for i in ids]}, schema_overrides={"lot": pl.String}
-        )
-        eligible = eligible.join(lots, on="arxiv_id", how="left")
-        order.insert(0, pl.col("lot"))
-    ranked = (
-        eligible.sort(order)
-        .with_row_index("place")
-        .with_columns(pl.col("place").rank("ordinal").over("tier", "band").cast(pl.Int64).alias("rank"))
-        .select("arxiv_id", "rank")
     )
-    return frame.join(ranked, on="arxiv_id", how="left")
 
 
-def _lot(seed: str, arxiv_id: str) -> str:
-    return hashlib.sha256(f"draw:{seed}:{arxiv_id}".encode()).hexdigest()
+def _ranked(frame: pl.DataFrame, settings: SelectionSettings, strata: Sequence[Stratum]) -> pl.DataFrame:
+    """Add ``rank`` in the stratum: by hours and id, or by the seeded draw where a stratum holds more than is taken."""
+    frame = frame.with_columns(pl.int_range(1, pl.len() + 1).alias("place"))
+    if settings.draw == "seeded":
+        contested = [i for i, s in enumerate(strata) if 0 < s.taken < s.supply]
+        drawn = frame.filter(pl.col("stratum").is_in(contested)).select("arxiv_id", "place")
+        by_lot = sorted(drawn.iter_rows(), key=lambda row: (_lot(settings.seed, row[0]), row[0]))
+        # The places these papers hold are dealt out again among them, in the order of the lots.
+        dealt = pl.DataFrame({"arxiv_id": [i for i, _ in by_lot], "dealt": drawn["place"]}, schema_overrides=_DEALT)
+        frame = frame.join(dealt, on="arxiv_id", how="left", maintain_order="left").with_columns(
+            pl.coalesce("dealt", "place").alias("place")
+        )
+    rank = pl.col("place").rank("ordinal").over("stratum").cast(pl.Int64)
+    return frame.with_columns(pl.when(pl.col("stratum").is_not_null()).then(rank).alias("rank"))
+
+
+_DEALT = {"arxiv_id": pl.String, "dealt": pl.Int64}
+
+
+def _lot(seed: str, arxiv_id: str) -> bytes:
+    return hashlib.sha256(f"draw:{seed}:{arxiv_id}".encode()).digest()
 
 
 def _cut(ranked: pl.DataFrame, strata: Sequence[Stratum]) -> pl.DataFrame:
-    """Turn ranks into status and reason by the plan: each stratum's ranks fall into consecutive runs of one reason."""
-    runs = pl.DataFrame(
-        [run for s in strata for run in _runs(s)],
-        schema={"tier": pl.String, "band": pl.String, "up_to": pl.Int64, "taken": pl.Int64, "reason": pl.String,
-                "inclusion": pl.Float64},
-        orient="row",
-    )  # fmt: skip
-    # An excluded paper has no rank to look up; it joins no run, and its reason is its own.
-    out = pl.concat(
-        [
-            ranked.drop_nulls("rank")
-            .sort("rank")
-            .join_asof(
-                runs.sort("up_to"),
-                left_on="rank",
-                right_on="up_to",
-                by=["tier", "band"],
-                strategy="forward",
-                check_sortedness=False,
-            ),
-            ranked.filter(pl.col("rank").is_null()),
-        ],
-        how="diagonal",
+    """Turn ranks into status and reason by the plan: a stratum's ranks fall into consecutive runs of one reason each.
+
+    ``ranked`` is in its final order and stays so. All runs lie on one line, stratum after stratum, so that one binary
+    search finds a paper's run.
+    """
+    line = ranked.height + 1
+    runs = [(i * line + end, reason) for i, s in enumerate(strata) for end, reason in _runs(s)]
+    reasons = pl.Series("reason", [*(reason for _, reason in runs), None], dtype=pl.String)
+    found = pl.Series([end for end, _ in runs], dtype=pl.Int64).search_sorted(
+        ranked.select(pl.col("stratum") * line + pl.col("rank")).to_series().fill_null(len(strata) * line), side="left"
     )
-    taken = pl.col("rank") <= pl.col("taken")
-    return out.select(
+    of_stratum = list(range(len(strata)))
+
+    def looked_up(values: Sequence[object], dtype: pl.DataType | type[pl.DataType]) -> pl.Expr:
+        return pl.col("stratum").replace_strict(of_stratum, values, default=None, return_dtype=dtype)
+
+    taken = looked_up([s.taken for s in strata], pl.Int64)
+    return ranked.with_columns(reasons.gather(found), taken.alias("taken")).select(
         "arxiv_id",
         "tier",
         "hours",
-        "band",
+        looked_up([s.band for s in strata], pl.String).alias("band"),
         pl.when(pl.col("rank").is_null())
         .then(pl.lit("excluded"))
-        .when(taken)
+        .when(pl.col("rank") <= pl.col("taken"))
         .then(pl.lit("taken"))
         .otherwise(pl.lit("reserve"))
         .alias("status"),
         pl.coalesce(pl.format("excluded because {}", pl.col("because")), pl.col("reason")).alias("reason"),
         "rank",
-        pl.when(~taken).then(pl.col("rank") - pl.col("taken")).otherwise(None).alias("reserve_rank"),
-        pl.col("inclusion").fill_null(0.0),
+        pl.when(pl.col("rank") > pl.col("taken")).then(pl.col("rank") - pl.col("taken")).alias("reserve_rank"),
+        looked_up([s.inclusion for s in strata], pl.Float64).fill_null(0.0).alias("inclusion"),
     )
 
 
-def _runs(s: Stratum) -> list[tuple[str, str, int, int, str, float]]:
+def _runs(s: Stratum) -> list[tuple[int, str]]:
+    """The last rank of each run in the stratum, and its reason."""
     parts = [("quota", min(s.supply, s.quota))]
     parts += [(f"cascade from band {origin}", n) for origin, n in s.cascaded]
     parts += [("top-up", s.topped_up), ("reserve", s.supply - s.taken)]
-    out, end = [], 0
-    for reason, n in parts:
-        if n:
-            end += n
-            out.append((s.tier.value, s.band, end, s.taken, reason, s.inclusion))
-    return out
+    ends = accumulate(n for _, n in parts)
+    return [(end, reason) for (reason, n), end in zip(parts, ends, strict=True) if n]
 
 
 def _position(column: str, values: Sequence[str]) -> pl.Expr:

@@ -1,6 +1,7 @@
-"""How fast selection is on a million rows, as a ratio to the same rule in plain Python: ``python tests/bench/selection.py``.
+"""How fast selection is on a million rows, as a ratio to the same rule in plain Python.
 
-Prints both times and the ratio; fails only if the two ways choose different papers.
+``PYTHONPATH=. python tests/bench/selection.py`` prints both times and the ratio. It fails only if the
+two ways choose different papers.
 """
 
 import random
