@@ -1,0 +1,5 @@
+import drover
+
+
+def test_version():
+    assert drover.__version__
