@@ -16,6 +16,7 @@ MAX_ENTRY = 8_000  # characters
 MAX_UNCITED_LINKS = 1_500
 _HEAD = re.compile(r"@(\w+)\s*[{(]\s*([^\s,{}()]+)\s*,")
 _FIELD = re.compile(r"(?:^|[,\n])\s*([A-Za-z][\w-]*)\s*=\s*")
+_BRACES = re.compile(r"\\.|[{}\"]", re.DOTALL)
 _PRINTED = ("title", "journal", "booktitle", "howpublished", "note", "publisher", "year", "url")
 _HIDDEN_FIELDS = frozenset(("abstract", "file", "keywords", "bdsk-url-1", "annote", "timestamp", "biburl", "pdf"))
 
@@ -50,17 +51,14 @@ def fields(body: str) -> dict[str, str]:
             break
         i = head.end()
         if i < len(body) and body[i] in '{"':
-            quote, depth, j = body[i] == '"', 0, i
-            while j < len(body):
-                c = body[j]
-                if c == "\\":
-                    j += 2
-                    continue
+            quote, depth, end = body[i] == '"', 0, len(body)
+            for mark in _BRACES.finditer(body, i):
+                c = mark[0]
                 depth += (c == "{") - (c == "}")
-                if (quote and j > i and c == '"' and not depth) or (not quote and not depth):
+                if c[0] != "\\" and not depth and (not quote or (c == '"' and mark.start() > i)):
+                    end = mark.start()
                     break
-                j += 1
-            value, at = body[i + 1 : j], j + 1
+            value, at = body[i + 1 : end], end + 1
         else:
             stop = re.compile(r"[,}\n]").search(body, i)
             at = stop.start() if stop else len(body)
@@ -122,10 +120,8 @@ def place_bibliography(r: Renderer) -> None:
             biblatex(r, bbl)
         else:
             start_references(r)
-            frame_end = len(r.tex.frames)
             if r.tex.push_file(bbl):
                 r.tex.frame.close = lambda: finish_references(r)
-            assert frame_end >= 0
         return
     cited_from_bib(r)
 

@@ -5,20 +5,29 @@ from __future__ import annotations
 import hashlib
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from pipeline.paper.model import NoPaper
 from pipeline.paper.tokens import MAX_FILE_CHARS, decode
 
 MAX_CANDIDATES = 200
 _TEX = (".tex", ".ltx", ".latex", ".txt", "")
-_DOCUMENT = re.compile(r"^[^%\n]*?\\document(?:class|style)\b\s*(\[[^\]]*\])?\s*(?:\{\s*([^}]*?)\s*\})?", re.MULTILINE)
-_INPUT = re.compile(r"^[^%\n]*?\\(?:input|include|subfile|import|subimport)\b([^\n]{0,200})", re.MULTILINE)
-_TEMPLATE = re.compile(
-    r"Antiquus S\.? Hippocampus|Formatting Instructions [Ff]or|Submission and Formatting Instructions|Instructions for \*?ACL"
-    r"|The abstract paragraph should be indented|\\LaTeX\\? (?:Author )?(?:Guidelines|Template)|Author Guidelines for"
-    r"|This document contains the instructions for preparing|Your Paper's Title|The Name of the Title Is Hope"
-    r"|Full title of article|Conference Paper Title\*|Press Formatting Instructions"
+_DOCUMENT = re.compile(
+    r"\\document(?:class|style)(?![A-Za-z])\s{0,9}(\[[^\]]{0,2000}\])?\s{0,9}(?:\{\s*([^}]{0,200}?)\s*\})?"
+)
+_INPUT = re.compile(r"\\(?:input|include|subfile|import|subimport)(?![A-Za-z])([^\n]{0,200})")
+_TEMPLATE = (
+    "Antiquus S. Hippocampus",
+    "Formatting Instructions For",
+    "Formatting Instructions for",
+    "Submission and Formatting Instructions",
+    "Instructions for *ACL",
+    "Instructions for ACL",
+    "The abstract paragraph should be indented",
+    "Author Guidelines for",
+    "This document contains the instructions for preparing",
+    "The Name of the Title Is Hope",
+    "Conference Paper Title*",
 )
 _UNLIKELY = re.compile(
     r"rebut|response|cover|letter|suppl?\b|supp?lement|appendix|checklist|template|sample|example|poster|slides|talk|beamer"
@@ -89,6 +98,15 @@ class Bundle:
         return None
 
 
+def _live(text: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+    """Matches that are not behind a % on their line."""
+    for match in pattern.finditer(text):
+        line = text.rfind("\n", max(0, match.start() - 5_000), match.start()) + 1
+        before = text[max(line, match.start() - 5_000) : match.start()]
+        if "%" not in before.replace("\\%", ""):
+            yield match
+
+
 class _Candidate:
     __slots__ = ("options", "path", "reach", "score", "template", "text", "title", "unlikely")
 
@@ -98,7 +116,7 @@ class _Candidate:
         self.reach = len(text)
         found = re.search(r"\\(?:icml)?title\*?\s*(?:\[[^\]]{0,300}\]\s*)?\{([^\n]{0,300})", text)
         self.title = found[1] if found else ""
-        self.template = bool(_TEMPLATE.search(text[:200_000]))
+        self.template = any(t in text for t in _TEMPLATE)
         self.unlikely = False
         self.options = ""
 
@@ -117,7 +135,7 @@ def _included(bundle: Bundle, path: str, seen: set[str], budget: list[int]) -> N
     stack = [path]
     while stack:
         text = bundle.text(stack.pop())
-        for found in _INPUT.finditer(text[:2_000_000]):
+        for found in _live(text[:2_000_000], _INPUT):
             name = re.sub(r"\s.*", "", found[1].strip().replace("}{", "").strip("{} ").split("}")[0].lstrip("{"))
             before = len(bundle.warnings)
             inner = bundle.resolve(name, (folder,)) if name else None
@@ -146,7 +164,7 @@ def choose_main(bundle: Bundle) -> str:
         if path.lower().endswith((".txt",)) and b"\\begin{document}" not in data:
             continue
         text = bundle.text(path)
-        declared = _DOCUMENT.search(text)
+        declared = next(_live(text, _DOCUMENT), None)
         if declared or "\\begin{document}" in text:
             candidate = _Candidate(path, text)
             candidate.options = (declared[2] or "") if declared else "?"
@@ -165,8 +183,9 @@ def choose_main(bundle: Bundle) -> str:
         _included(bundle, candidate.path, seen, [2000])
         reached[candidate.path] = seen
         candidate.reach = sum(len(bundle.text(p)) for p in seen)
-    for candidate in candidates:
-        _score(candidate, bundle, named, candidates, reached)
+    if len(candidates) > 1:
+        for candidate in candidates:
+            _score(candidate, bundle, named, candidates, reached)
     candidates.sort(key=lambda c: (-c.score, c.path))
     best = candidates[0]
     body = "".join(bundle.text(p) for p in sorted(reached[best.path]))
@@ -218,7 +237,7 @@ def _score(
 
 
 def _is_template(best: _Candidate, body: str) -> bool:
-    if not _TEMPLATE.search(body):
+    if not any(t in body for t in _TEMPLATE):
         return False
     own_words = len(re.findall(r"\\(?:section|subsection)\*?\{", body))
     instructions = len(

@@ -52,12 +52,15 @@ def let(r: Renderer, token: str) -> None:
     if source is not None and source[0] == "=":
         rest = source[1:].lstrip()
         source = rest or tex.next()
-    if not name or not source or name[0] != "\\" or name in symbols.PROTECTED:
+    if not name or not source or name[0] != "\\" or name in tex.protected:
         return
     if source[0] == "\\":
         meaning = tex.table.get(source)
-        if meaning is not None:
+        if isinstance(meaning, (str, Macro)):
             tex.table[name] = meaning
+        elif meaning is not None:
+            original = source
+            tex.table[name] = lambda r, t: meaning(r, original)  # a handler goes by its own name
         else:
             tex.table.pop(name, None)
     else:
@@ -224,17 +227,21 @@ def harvest(r: Renderer, path: str) -> None:
     depth = len(tex.frames)
     if not tex.push_file(path):
         return
-    while (token := tex.next()) is not None:
-        if len(tex.frames) <= depth:
-            tex.push([token])
-            return
-        if token == "{":
-            tex.frame.i -= 1
-            tex.argument()
-        elif token == "\\endinput":
-            tex.file_frame().i = tex.file_frame().n
-        elif token in _DEFINERS:
-            _DEFINERS[token](r, token)
+    tex.harvesting = True
+    try:
+        while (token := tex.next()) is not None:
+            if len(tex.frames) <= depth:
+                tex.push([token])
+                return
+            if token == "{":
+                tex.frame.i -= 1
+                tex.argument()
+            elif token == "\\endinput":
+                tex.file_frame().i = tex.file_frame().n
+            elif token in _DEFINERS:
+                _DEFINERS[token](r, token)
+    finally:
+        tex.harvesting = False
 
 
 # -- document structure
@@ -335,7 +342,12 @@ def begin_abstract(r: Renderer, token: str) -> None:
     r.paragraph()
     r.emit("## Abstract\n\n")
     start = r.pos
-    r.open_env("abstract", lambda: (r.notes.marks.append((start, r.pos, "abstract")), r.paragraph())[-1])
+
+    def end() -> None:
+        r.notes.marks.append((start, r.pos, "abstract"))
+        r.paragraph()
+
+    r.open_env("abstract", end)
 
 
 def begin_early_abstract(r: Renderer) -> None:
@@ -358,7 +370,7 @@ def begin_early_abstract(r: Renderer) -> None:
 def abstract(r: Renderer, token: str) -> None:
     ahead = r.tex.skip_space()
     if ahead != "{":
-        if r.body:
+        if r.body and ahead is not None and ahead[0].isalpha():
             begin_abstract(r, token)
         return
     if r.buffers and not r.body:
@@ -886,3 +898,5 @@ def begin_float(r: Renderer, token: str) -> None:
 
 
 _TABLE = _table()
+# the paper's structure, and everything that prints nothing: redefining these changes looks, not content
+PROTECTED = symbols.PROTECTED | {name for name, action in _TABLE.items() if action is nothing}

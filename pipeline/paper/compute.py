@@ -196,7 +196,7 @@ def devices_in(sentence: str) -> list[tuple[str, int, int, int | None]]:
 
 def read_sentence(sentence: str) -> Reading | None:
     """The compute a sentence states, denies or gives thanks for; None when it is about something else."""
-    if not _INTEREST.search(sentence) or len(sentence) > 8_000:
+    if len(sentence) > 8_000 or not _worth_reading(sentence):
         return None
     devices = devices_in(sentence)
     processor = bool(_PROCESSOR.search(sentence))
@@ -253,10 +253,14 @@ def read_sentence(sentence: str) -> Reading | None:
     )
 
 
-_INTEREST = re.compile(
-    r"GPU|CPU|TPU|NPU|hour|minute|\bmins?\b|\bhrs?\b|\d\s?h\b|\bdays?\b|\bweeks?\b|FLOP|[Cc]omput|hardware|NVIDIA|Nvidia|RTX|[AHVLPT]\d{1,3}\b|MacBook|laptop|second|\$|Xeon|EPYC"
-    r"|GTX|Titan|TITAN|[Cc]luster|MI\d|Gaudi|Ascend|\d0[89]0"
+_WORTH_READING = (
+    "GPU CPU TPU NPU hour minute hrs second day week FLOP omput hardware NVIDIA Nvidia RTX GTX itan TITAN luster MacBook laptop Xeon EPYC"
+    " A100 H100 V100 H20 A40 A6000 A5000 L40 T4 P100 A10 A30 L4 K80 P40 B200 MI2 MI3 Gaudi Ascend $ USD 3090 4090 2080 1080 3080 5090 min"
 )
+
+
+def _worth_reading(sentence: str, words: tuple[str, ...] = tuple(_WORTH_READING.split())) -> bool:
+    return any(word in sentence for word in words)
 
 
 def _accelerated(devices: list[tuple[str, int, int, int | None]]) -> bool:
@@ -276,6 +280,8 @@ def _durations(sentence: str, machine: bool) -> list[tuple[float, float, Literal
         unit = match["unit"]
         if unit in ("s", "h", "S", "H", "d") and not re.fullmatch(r"[\d.,]+", match["low"]):
             continue
+        if match["device"] and unit.lower() == "s":
+            continue  # 16 A100s are devices, not seconds
         if unit in ("S", "H", "M") or (unit == "s" and not machine and "." not in match["low"]):
             continue
         if match["and_half"]:

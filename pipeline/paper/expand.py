@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Callable
 from typing import Any
 
 from pipeline.paper.bundle import Bundle
-from pipeline.paper.symbols import PROTECTED
 from pipeline.paper.tokens import Source
 
 MAX_TOKENS = 3_000_000  # tokens pushed over one reading, macro expansions included
@@ -40,7 +40,8 @@ class Macro:
 
     def __init__(self, name: str, params: int, default: Tokens | None, body: Tokens) -> None:
         self.name, self.params, self.default = name, params, default
-        self.body = [t for t in body if t[0] != "%"]
+        # a macro that calls itself never ends in TeX; here the inner call prints nothing
+        self.body = [t for t in body if t[0] != "%" and t != name]
         self.delimiters: tuple[str, ...] = ()
         self.used = False
         self.source: Source | None = None
@@ -50,9 +51,11 @@ class Macro:
 class Expander:
     """Delivers tokens; knows what a name means (`table`): a string to print, a Macro, or a handler."""
 
-    def __init__(self, bundle: Bundle, table: dict[str, Any]) -> None:
+    def __init__(self, bundle: Bundle, table: dict[str, Any], protected: frozenset[str]) -> None:
         self.bundle = bundle
         self.table = table
+        self.protected = protected
+        self.harvesting = False  # in a style file: it may add names, not change them
         self.frames: list[Frame] = []
         self.frame = Frame([])
         self.budget = MAX_TOKENS
@@ -286,7 +289,7 @@ class Expander:
     # -- macros
 
     def define(self, name: str, params: int, default: Tokens | None, body: Tokens, *, provide: bool = False) -> None:
-        if name in PROTECTED or (provide and name in self.table):
+        if name in self.protected or ((provide or self.harvesting) and name in self.table):
             return
         macro = Macro(name, params, default, body)
         macro.source, macro.index = self.here()
@@ -440,8 +443,6 @@ class Expander:
             text.append(token)
             if token in ("\\relax",) or (token[0] not in "\\{}" and token[-1:].isspace()):
                 break
-        import re
-
         found = re.match(r"\s*(-?\d+)\s*([<>=])\s*(-?\d+)(.*)", self.flat(text), re.DOTALL)
         if not found:
             return None
@@ -452,7 +453,34 @@ class Expander:
 
 
 _NOT_CONDITIONALS = frozenset(
-    ["\\iff", "\\ifthenelse", "\\ifdef", "\\ifundef", "\\ifstrequal", "\\ifstrempty", "\\ifblank", "\\ifnotblank", "\\ifbool", "\\iftoggle", "\\ifdefempty", "\\ifcsdef", "\\ifcsundef", "\\ifnumcomp", "\\ifnumequal", "\\ifinlist", "\\ifdefstring", "\\ifdefequal", "\\ifboolexpr", "\\ifpackageloaded", "\\ifcsempty", "\\ifstreq", "\\ifcurrfile", "\\ifciteseen", "\\ifentrytype", "\\iffieldundef"]
+    [
+        "\\iff",
+        "\\ifthenelse",
+        "\\ifdef",
+        "\\ifundef",
+        "\\ifstrequal",
+        "\\ifstrempty",
+        "\\ifblank",
+        "\\ifnotblank",
+        "\\ifbool",
+        "\\iftoggle",
+        "\\ifdefempty",
+        "\\ifcsdef",
+        "\\ifcsundef",
+        "\\ifnumcomp",
+        "\\ifnumequal",
+        "\\ifinlist",
+        "\\ifdefstring",
+        "\\ifdefequal",
+        "\\ifboolexpr",
+        "\\ifpackageloaded",
+        "\\ifcsempty",
+        "\\ifstreq",
+        "\\ifcurrfile",
+        "\\ifciteseen",
+        "\\ifentrytype",
+        "\\iffieldundef",
+    ]
 )
 
 

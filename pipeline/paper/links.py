@@ -59,27 +59,58 @@ def clean_url(raw: str) -> str:
 def trim(url: str) -> str:
     """Without the punctuation of the sentence around it."""
     while url:
-        if url[-1] in _TRAILING or (url[-1] == ")" and url.count("(") < url.count(")")) or (url[-1] == "]" and url.count("[") < url.count("]")):
+        if (
+            url[-1] in _TRAILING
+            or (url[-1] == ")" and url.count("(") < url.count(")"))
+            or (url[-1] == "]" and url.count("[") < url.count("]"))
+        ):
             url = url[:-1]
         else:
             break
     return url
 
 
+_NEEDLES = (
+    "://",
+    "www.",
+    "github.com/",
+    "gitlab.com/",
+    "huggingface.co/",
+    "bitbucket.org/",
+    "anonymous.4open.science/",
+    "zenodo.org/",
+    "osf.io/",
+    ".github.io",
+)
+
+
 def bare_urls(text: str) -> list[tuple[int, int, str]]:
-    """(start, end, url) of the addresses printed in a text."""
-    found = []
-    for match in BARE.finditer(text):
-        raw = trim(match[0][:MAX_URL])
-        # "(see https://a.b/c)[Footnote" and the like end at an unbalanced bracket
-        for opening, closing in (("(", ")"), ("[", "]")):
-            at = raw.find(closing)
-            if at >= 0 and raw.count(opening, 0, at) == 0:
-                raw = trim(raw[:at])
-        url = clean_url(raw)
-        if url:
-            found.append((match.start(), match.start() + len(raw), url))
-    return found
+    """(start, end, url) of the addresses printed in a text, in order."""
+    found: dict[int, tuple[int, int, str]] = {}
+    for needle in _NEEDLES:
+        at = text.find(needle)
+        while at >= 0:
+            match = BARE.search(text, max(0, at - 64), at + MAX_URL)
+            while match is not None and match.end() <= at:
+                match = BARE.search(text, match.end(), at + MAX_URL)
+            if match is not None and match.start() <= at + len(needle) and match.start() not in found:
+                raw = trim(match[0][:MAX_URL])
+                # "(see https://a.b/c)[Footnote" and the like end at an unbalanced bracket
+                for opening, closing in (("(", ")"), ("[", "]")):
+                    cut = raw.find(closing)
+                    if cut >= 0 and raw.count(opening, 0, cut) == 0:
+                        raw = trim(raw[:cut])
+                url = clean_url(raw)
+                if url:
+                    found[match.start()] = (match.start(), match.start() + len(raw), url)
+            at = text.find(needle, max(at + 1, match.end() if match is not None else 0))
+    ends = 0
+    kept = []
+    for start in sorted(found):
+        if start >= ends:
+            kept.append(found[start])
+            ends = found[start][1]
+    return kept
 
 
 _IN_SOURCE = re.compile(

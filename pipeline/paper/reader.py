@@ -42,7 +42,7 @@ def read(files: Mapping[str, bytes]) -> Paper:
     """
     bundle = Bundle(files)
     main = choose_main(bundle)
-    renderer = Renderer(bundle, commands.handlers())
+    renderer = Renderer(bundle, commands.handlers(), commands.PROTECTED)
     renderer.main = main
     renderer.tex.folder = posixpath.dirname(main)
     renderer.open_buffer()  # the preamble prints nothing
@@ -95,7 +95,7 @@ class _Assembly:
         order = sorted(range(len(self.map_offsets)), key=self.map_offsets.__getitem__)
         self.map_tokens = [notes.map_tokens[k] for k in order]
         self.map_offsets = [self.map_offsets[k] for k in order]
-        self.mark_starts = [m[0] for m in self.marks]
+        self.segments()
 
     # -- text
 
@@ -227,21 +227,33 @@ class _Assembly:
                 extra = max(extra, 1)
         return source.path, source.line_of(index) + extra
 
+    def segments(self) -> None:
+        """Marks nest; flattened once into consecutive stretches, each with its innermost place."""
+        starts: list[int] = [0]
+        places: list[str] = [""]
+        stack: list[tuple[int, str]] = []
+
+        def until(offset: int) -> None:
+            while stack and stack[-1][0] <= offset:
+                end, _ = stack.pop()
+                starts.append(end)
+                places.append(stack[-1][1] if stack else "")
+
+        for start, end, place in sorted(self.marks, key=lambda m: (m[0], -m[1])):
+            until(start)
+            starts.append(start)
+            places.append(place)
+            stack.append((min(end, stack[-1][0]) if stack else end, place))
+        until(len(self.text) + 1)
+        self.segment_starts, self.segment_places = starts, places
+
     def place_at(self, offset: int) -> Place:
-        best: tuple[int, str] | None = None
-        k = bisect_right(self.mark_starts, offset)
-        for start, end, place in reversed(self.marks[max(0, k - 60) : k]):
-            if start <= offset < end and (best is None or end - start < best[0]):
-                best = (end - start, place)
-        if best is None:
-            # a long mark (abstract, bibliography) may have opened earlier
-            for start, end, place in self.marks:
-                if place in ("bibliography", "abstract") and start <= offset < end:
-                    return place  # type: ignore[return-value]
-            if offset < self.header_length:
-                return "title"
-            return "appendix" if offset >= self.appendix_at else "body"
-        return best[1]  # type: ignore[return-value]
+        place = self.segment_places[bisect_right(self.segment_starts, offset) - 1]
+        if place:
+            return place  # type: ignore[return-value]
+        if offset < self.header_length:
+            return "title"
+        return "appendix" if offset >= self.appendix_at else "body"
 
     def sentence_span(self, offset: int) -> tuple[int, int]:
         k = bisect_right(self.starts, offset) - 1

@@ -80,8 +80,8 @@ Handler = Callable[["Renderer", str], None]
 
 
 class Renderer:
-    def __init__(self, bundle: Bundle, handlers: dict[str, Any]) -> None:
-        self.tex = Expander(bundle, dict(handlers))
+    def __init__(self, bundle: Bundle, handlers: dict[str, Any], protected: frozenset[str]) -> None:
+        self.tex = Expander(bundle, handlers, protected)
         self.tex.dropped = self.note_hidden
         self.notes = Notes()
         self.out: list[str] = []
@@ -537,7 +537,21 @@ def _tokens(text: str) -> Tokens:
 
 _THEOREMS = {
     n: n.capitalize()
-    for n in ["theorem", "lemma", "proposition", "corollary", "definition", "remark", "assumption", "example", "claim", "proof", "fact", "observation", "conjecture"]
+    for n in [
+        "theorem",
+        "lemma",
+        "proposition",
+        "corollary",
+        "definition",
+        "remark",
+        "assumption",
+        "example",
+        "claim",
+        "proof",
+        "fact",
+        "observation",
+        "conjecture",
+    ]
 } | {"thm": "Theorem", "lem": "Lemma", "prop": "Proposition", "cor": "Corollary", "defn": "Definition", "rem": "Remark"}
 
 
