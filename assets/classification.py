@@ -4,6 +4,7 @@ undetermined."""
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
@@ -13,6 +14,7 @@ import polars as pl
 from assets import bundles, corpus
 from assets.stages import Checked, Stage, Summary, read_rows, reference_files, write_rows
 from assets.workplace import Workplace
+from pipeline import reference
 from pipeline.answers import Episode
 from pipeline.bundles import Bundle, files_of, manifest
 from pipeline.classification import derivation
@@ -108,14 +110,15 @@ async def _pass(work: Workplace, items: Sequence[Item], passes: int) -> None:
     from classifiers.agent import run_episode
     from classifiers.models import model_for
     from classifiers.toolbox import Limits, PaperInput
-    from pipeline.sources.clients import Clients
-    from pipeline.sources.probes import PaperFacts, Probes
+    from pipeline.sources.probes import Probes
+    from pipeline.sources.reading import PaperFacts
 
     told = work.edition.classifier
     limits = Limits(rounds=told.max_tool_rounds, tool_calls=told.max_tool_calls, result_chars=told.max_result_chars)
     classifier = model_for(told.model)
     recorder = work.recorder(again=passes > 1)
-    clients = Clients.from_environment(recorder)
+    walls = reference.walled_hosts()
+    token = os.environ.get("RECLAIM_GITHUB_TOKEN", "")
 
     async def one(item: Item) -> Item:
         if work.out_of_time():
@@ -124,7 +127,7 @@ async def _pass(work: Workplace, items: Sequence[Item], passes: int) -> None:
         supplement = files_of(item.bundle.supplement_files, work.store.blobs.get)
         title = paper.title or item.record.title
         facts = PaperFacts(title=title, arxiv_id=item.record.arxiv_id, authors=item.record.authors)
-        probes = Probes(item.record.arxiv_id, recorder, clients, supplement, facts)
+        probes = Probes(item.record.arxiv_id, recorder, supplement, facts, walls, token)
         listed = tuple((entry.path, entry.size) for entry in manifest(item.bundle.supplement_files))
         given = PaperInput(record=item.record.arxiv_id, bundle=item.bundle.digest, paper=paper, supplement=listed)
         episode = await run_episode(given, probes, classifier, limits, passes)

@@ -36,7 +36,7 @@ def run(work: Workplace, print_: str) -> Summary:
     metadata = fetch_metadata(recorder, list(dict.fromkeys(wanted)))
     notes = fetch_notes(recorder, edition.venue, (e.forum_id for e in entries if e.forum_id))
     kept, excluded = papers(entries, metadata, notes, pinned)
-    lost = unaccounted(entries, kept, excluded)
+    lost = unaccounted((e.key for e in entries), [*(r.index_key for r in kept), *(e.key for e in excluded)])
     if lost:
         raise CorpusError(
             f"edition {edition.name}, corpus: {len(lost)} index entries are unaccounted for, first {lost[0]}"
@@ -71,7 +71,7 @@ def check(work: Workplace) -> Checked:
     """Every index entry ends in one place, and no arXiv id leads to a paper with another title and other authors."""
     entries = read_rows(work, "index")
     ends = [r.index_key for r in records(work)] + [e.key for e in exclusions(work, "corpus_exclusions")]
-    lost = sorted({row["key"] for row in entries} ^ set(ends))
+    lost = unaccounted((row["key"] for row in entries), ends)
     foreign = mismatches(exclusions(work, "corpus_exclusions"))
     return len(entries), [f"{key}: unaccounted for" for key in lost] + [f"{e.key}: {e.detail}" for e in foreign]
 

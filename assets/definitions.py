@@ -71,8 +71,8 @@ def _asset(stage: Stage) -> dg.AssetsDefinition:
             behind = [s.name for s in stale(work, present) if s.name in _above(stage)]
             if behind:
                 raise dg.Failure(
-                    f"{stage.name} of {work.edition.name}: {', '.join(behind)} upstream is stale; materialize it first, "
-                    f"or run `reclaim build {work.edition.name}`"
+                    f"{stage.name} of {work.edition.name}: {', '.join(behind)} upstream is stale; materialize it "
+                    f"first, or run `reclaim build {work.edition.name}`"
                 )
             summary = stage.run(work, present[stage.name])
         return dg.MaterializeResult(metadata=_metadata(summary))

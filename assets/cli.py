@@ -1,0 +1,227 @@
+"""The `reclaim` command. Each subcommand imports what it needs when it runs, so that quick things stay quick."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+Run = Callable[[argparse.Namespace], int]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand; returns its exit code. An error that a user can mend is one line on standard error, code 1."""
+    arguments = _parser().parse_args(argv)
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    try:
+        run: Run = arguments.run
+        return run(arguments)
+    except KeyboardInterrupt:
+        print("reclaim: interrupted; the same command goes on from here", file=sys.stderr)
+        return 130
+    except _user_errors() as error:
+        print(f"reclaim: {error}", file=sys.stderr)
+        return 1
+
+
+def _user_errors() -> tuple[type[Exception], ...]:
+    from pipeline.editions import EditionError
+    from pipeline.ledger import LedgerError
+    from pipeline.store import StoreError
+
+    return (EditionError, LedgerError, StoreError, FileNotFoundError)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="reclaim", description="Build a reproduction benchmark out of a conference's papers, and prove how."
+    )
+    parser.add_argument("--store", help="where generated things lie (default: RECLAIM_STORE, else data/store)")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    one = commands.add_parser("build", help="bring an edition up to date, from its index to a frozen release")
+    one.add_argument("edition", nargs="?", help="shipped name or .toml file (default: sample-2025)")
+    one.add_argument("--world", type=Path, help="build from a world folder instead of an edition's own source")
+    one.add_argument("--minutes", type=float, help="stop starting episodes after so many minutes")
+    one.set_defaults(run=_build)
+
+    one = commands.add_parser("verify", help="prove a release from its folder alone")
+    one.add_argument("folder", type=Path)
+    one.add_argument(
+        "--evidence", type=Path, metavar="PACK", help="also against papers and pages, from an evidence pack"
+    )
+    one.add_argument("--json", action="store_true", help="the report as JSON")
+    one.set_defaults(run=_verify)
+
+    one = commands.add_parser("what-if", help="the pool under other settings, from what is already known")
+    one.add_argument("edition", nargs="?")
+    one.add_argument("--cap", type=float, metavar="HOURS", help="cap of pool and splits, H100-hours")
+    one.add_argument("--pool", type=int, metavar="ROWS", help="size of the pool")
+    one.add_argument("--weights", help="band weights, cheapest band first, as 5/7/8")
+    one.add_argument("--draw", choices=["cheapest", "seeded"])
+    one.set_defaults(run=_what_if)
+
+    audit = commands.add_parser("audit", help="what people decide").add_subparsers(dest="what", required=True)
+    one = audit.add_parser("import", help="append decisions from a JSON Lines file; again changes nothing")
+    one.add_argument("file", type=Path)
+    one.add_argument("--edition")
+    one.set_defaults(run=_audit_import)
+    one = audit.add_parser("form", help="write a form for the rows that wait, to fill in and import")
+    one.add_argument("file", type=Path)
+    one.add_argument("--edition")
+    one.set_defaults(run=_audit_form)
+    one = audit.add_parser("status", help="how many rows wait, are stale or disputed")
+    one.add_argument("--edition")
+    one.set_defaults(run=_audit_status)
+
+    evidence = commands.add_parser("evidence", help="what may not be redistributed").add_subparsers(
+        dest="what", required=True
+    )
+    one = evidence.add_parser("export", help="write papers and pages behind a release as an evidence pack")
+    one.add_argument("pack", type=Path)
+    one.add_argument("--edition")
+    one.set_defaults(run=_evidence_export)
+
+    one = commands.add_parser("offline", help="serve an offline world by itself")
+    one.add_argument("folder", type=Path, nargs="?")
+    one.add_argument("--port", type=int, default=0)
+    one.set_defaults(run=_offline)
+
+    one = commands.add_parser("editions", help="the editions at hand, with their hashes")
+    one.set_defaults(run=_editions)
+
+    one = commands.add_parser("ui", help="Dagster's UI over this store")
+    one.add_argument("--port", type=int, default=3000)
+    one.set_defaults(run=_ui)
+    return parser
+
+
+def _build(arguments: argparse.Namespace) -> int:
+    from assets import report
+    from assets.build import build
+    from assets.workplace import load_edition, store_root, workplace
+    from pipeline.store import Store
+
+    root = store_root(arguments.store)
+    name = load_edition(arguments.edition, Store.open(root), arguments.world).name
+    with workplace(arguments.edition if arguments.world is None and arguments.edition else name, root) as work:
+        work.minutes = arguments.minutes
+        end = build(work)
+        print(report.closing(work, end))
+    return end.exit_code
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    from pipeline.release.verify import verify
+
+    report = verify(arguments.folder, arguments.evidence)
+    print(json.dumps(report.to_json(), indent=2) if arguments.json else report.text())
+    return 0 if report.ok else 1
+
+
+def _what_if(arguments: argparse.Namespace) -> int:
+    from assets import report
+    from assets.workplace import store_root, workplace
+
+    changes: dict[str, object] = {}
+    if arguments.cap is not None:
+        changes |= {"pool_cap_hours": arguments.cap, "split_cap_hours": arguments.cap}
+    if arguments.pool is not None:
+        changes["pool_size"] = arguments.pool
+    if arguments.weights is not None:
+        changes["band_weights"] = [int(w) for w in arguments.weights.split("/")]
+    if arguments.draw is not None:
+        changes["draw"] = arguments.draw
+    with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:
+        print(report.what_if(work, changes))
+    return 0
+
+
+def _audit_import(arguments: argparse.Namespace) -> int:
+    from assets.workplace import store_root, workplace
+    from pipeline.decisions import read_decisions
+
+    with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:
+        events = read_decisions(arguments.file.read_text(encoding="utf-8"), str(arguments.file))
+        new = work.ledger.append(events)
+        print(f"{len(new)} of {len(events)} events are new in the ledger of {work.edition.name}")
+    return 0
+
+
+def _audit_form(arguments: argparse.Namespace) -> int:
+    from assets import audit
+    from assets.workplace import store_root, workplace
+    from pipeline.decisions import export_todo
+
+    with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:
+        rows = audit.audited(work)
+        form = export_todo((r.derivation for r in rows), {r.arxiv_id: r.standing for r in rows})
+        arguments.file.write_text(form, encoding="utf-8")
+        print(f"{len(form.splitlines())} rows wait; fill in {arguments.file} and run `reclaim audit import`")
+    return 0
+
+
+def _audit_status(arguments: argparse.Namespace) -> int:
+    from assets import audit
+    from assets.workplace import store_root, workplace
+
+    with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:
+        rows = audit.audited(work)
+        states = {"decided": sum(r.standing.state == "decided" for r in rows), **audit.waiting(rows)}
+        print(f"{len(rows)} rows in the pool: " + ", ".join(f"{n} {state}" for state, n in states.items()))
+    return 0
+
+
+def _evidence_export(arguments: argparse.Namespace) -> int:
+    from assets import release
+    from assets.workplace import store_root, workplace
+
+    with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:
+        print(release.export_evidence(work, arguments.pack))
+    return 0
+
+
+def _offline(arguments: argparse.Namespace) -> int:
+    from pipeline.editions import data
+    from pipeline.offline.server import serve
+
+    serve(arguments.folder or data("offline", "sample-2025"), arguments.port)
+    return 0
+
+
+def _editions(arguments: argparse.Namespace) -> int:
+    from assets.workplace import store_root
+    from pipeline import editions
+
+    kept = sorted((store_root(arguments.store) / "editions").glob("*.toml"))
+    for name in [*editions.shipped(), *map(str, kept)]:
+        edition = editions.load(name)
+        print(f"{edition.name:24} {edition.hash[:12]}  sample {edition.sample_limit}, pool {edition.pool_size}")
+    return 0
+
+
+def _ui(arguments: argparse.Namespace) -> int:
+    from assets.build import instance
+    from assets.workplace import store_root
+
+    root = store_root(arguments.store)
+    instance(root / "dagster").dispose()
+    print(f"Dagster: http://127.0.0.1:{arguments.port}", file=sys.stderr)
+    command = [sys.executable, "-m", "dagster", "dev", "-m", "assets.definitions"]
+    command += ["-h", "127.0.0.1", "-p", str(arguments.port)]
+    child = subprocess.Popen(command, env={**os.environ, "RECLAIM_STORE": str(root)})
+    signal.signal(signal.SIGTERM, lambda *_: child.terminate())
+    try:
+        return child.wait()
+    except KeyboardInterrupt:
+        child.terminate()
+        return child.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""What a build prints at its end, and what-if tables: text for a terminal, from the tables alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from assets.stages import read_rows
+from assets.workplace import Workplace
+from pipeline.selection import SELECTABLE, Selection
+
+if TYPE_CHECKING:
+    from assets.build import End
+
+BAR = 28
+
+
+def funnel(work: Workplace) -> list[tuple[str, int, Mapping[str, int]]]:
+    """(what, how many, lost on the way by reason), from the index down. Every paper of the index is in exactly one
+    line's loss or in the last line."""
+    rows = read_rows(work, "rows")
+    selection = read_rows(work, "selection")
+    audited = read_rows(work, "audited")
+
+    def lost(table: str) -> Counter[str]:
+        return Counter(row["reason"] for row in read_rows(work, table))
+
+    ineligible = Counter(row["ineligible"][0].split(":")[0] for row in rows if row["ineligible"])
+    paid = sum("paid" in row["reason"] for row in selection if row["status"] == "excluded")
+    if paid:
+        ineligible["needs a paid API"] += paid
+    reserve = sum(row["status"] == "reserve" for row in selection)
+    pool = sum(row["status"] == "taken" for row in selection)
+    undecided = Counter(row["state"] for row in audited if row["state"] != "decided")
+    return [
+        ("accepted papers in the index", len(read_rows(work, "index")), {}),
+        ("with an arXiv id, each once", len(read_rows(work, "papers")), lost("corpus_exclusions")),
+        ("sampled, with LaTeX source", len(read_rows(work, "bundles")), lost("bundle_exclusions")),
+        ("classified", len(rows), lost("classification_exclusions")),
+        ("eligible", pool + reserve, ineligible),
+        ("in the pool for people", pool, Counter({"reserve": reserve} if reserve else {})),
+        ("decided by people", len(audited) - sum(undecided.values()), undecided),
+    ]
+
+
+def funnel_text(work: Workplace) -> str:
+    lines = []
+    steps = funnel(work)
+    top = max(steps[0][1], 1)
+    for what, count, lost in steps:
+        bar = "█" * round(BAR * count / top)
+        lines.append(f"  {count:>6}  {bar:<{BAR}}  {what}")
+        for reason, n in sorted(lost.items(), key=lambda item: (-item[1], item[0])):
+            lines.append(f"  {'':>6}  {'':<{BAR}}    - {n} {reason}")
+    return "\n".join(lines)
+
+
+def pool_text(chosen: Selection) -> str:
+    """Tier by band, taken of supply, with what each tier lacks."""
+    bands = chosen.settings.bands
+    lines = ["  " + f"{'taken/supply':<14}" + "".join(f"{band:>10}" for band in bands) + f"{'sum':>8}"]
+    for tier in SELECTABLE:
+        strata = {s.band: s for s in chosen.strata if s.tier is tier}
+        cells = "".join(f"{f'{strata[b].taken}/{strata[b].supply}':>10}" for b in bands)
+        lines.append("  " + f"{tier.value:<14}" + cells + f"{sum(s.taken for s in strata.values()):>8}")
+    short = {tier.value: n for tier, n in chosen.shortfall.items() if n}
+    if short:
+        lines.append("  short, and not filled from elsewhere: " + ", ".join(f"{t} {n}" for t, n in short.items()))
+    return "\n".join(lines)
+
+
+def closing(work: Workplace, end: End) -> str:
+    """The last lines of a build."""
+    parts = [f"{work.edition.conference} {work.edition.year} ({work.edition.name})"]
+    if work.store.table_print(work.edition.name, "audited") is not None:
+        parts += ["", funnel_text(work)]
+    parts += ["", f"{end.name}: {end.detail}"]
+    if end.release is not None:
+        parts += [f"  release  {end.release}", f"  check it yourself with  reclaim verify {end.release}"]
+    if work.edition.world is not None and work.world.world.facts.fictional:
+        parts += [
+            "",
+            "All papers of this edition are fictional: they show the pipeline, not a conference. To run real ones offline,",
+            "point it at a folder of papers and repositories:  reclaim build --world FOLDER",
+            "A live conference (needs a network):              reclaim build neurips-2025",
+        ]
+    return "\n".join(parts)
+
+
+def what_if(work: Workplace, changes: Mapping[str, object]) -> str:
+    """The pool under other settings beside the pool as it is."""
+    from assets import classification
+    from pipeline.release.compose import candidate
+    from pipeline.selection import what_if as compare
+
+    rows = [candidate(d) for d in classification.derivations(work)]
+    found = compare(rows, work.edition, changes)
+    entered = sorted(set(found.variant.ids) - set(found.base.ids))
+    left = sorted(set(found.base.ids) - set(found.variant.ids))
+    return "\n".join(
+        [
+            f"{work.edition.name} as it is: {len(found.base.ids)} rows",
+            pool_text(found.base),
+            "",
+            f"with {', '.join(f'{k} = {v}' for k, v in changes.items()) or 'nothing changed'}: "
+            f"{len(found.variant.ids)} rows",
+            pool_text(found.variant),
+            "",
+            f"enter ({len(entered)}): {', '.join(entered) or 'none'}",
+            f"leave ({len(left)}): {', '.join(left) or 'none'}",
+        ]
+    )
