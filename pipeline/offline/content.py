@@ -7,6 +7,7 @@ import tarfile
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 _BLOCK = 65_536
@@ -67,8 +68,16 @@ class Held:
 
 @dataclass(frozen=True)
 class Stored:
+    """A file as it was when the world was loaded; `changed` (ns) keeps a cached hash from outliving it."""
+
     path: Path
     size: int
+    changed: int
+
+    @classmethod
+    def at(cls, path: Path) -> "Stored":
+        told = path.stat()
+        return cls(path, told.st_size, told.st_mtime_ns)
 
     def read(self, start: int, stop: int) -> bytes:
         with self.path.open("rb") as stream:
@@ -107,10 +116,12 @@ class Unrecorded:
 Content = Held | Stored | Synthesised | Unrecorded
 
 
+@lru_cache(maxsize=64)
 def _noise_block(name: str) -> bytes:
     return hashlib.shake_256(name.encode()).digest(_BLOCK)
 
 
+@lru_cache(maxsize=64)
 def _text_block(name: str) -> bytes:
     line = f"# {PurePosixPath(name).name} {hashlib.sha256(name.encode()).hexdigest()[:16]}\n".encode()
     return (line * (_BLOCK // len(line) + 1))[: _BLOCK - 1] + b"\n"
@@ -125,6 +136,7 @@ def chunks(content: Content, start: int, stop: int, step: int = 1 << 20) -> Iter
         yield content.read(at, min(at + step, stop))
 
 
+@lru_cache(maxsize=65_536)
 def sha256(content: Content) -> str:
     """Hash of the bytes; an opaque stand-in for what is not recorded, or synthesised beyond 8 MiB."""
     digest = hashlib.sha256()
@@ -138,6 +150,7 @@ def sha256(content: Content) -> str:
     return digest.hexdigest()
 
 
+@lru_cache(maxsize=65_536)
 def blob_sha(content: Content) -> str:
     """Git's object id, where the bytes are known and few; otherwise a stand-in of the same form."""
     if isinstance(content, Unrecorded) or content.size > _HASHED_FULLY:

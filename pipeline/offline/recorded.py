@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pipeline.offline.content import Content, Held, Stored, Unrecorded
+from pipeline.offline.content import Stored, Unrecorded
 from pipeline.offline.values import (
     File,
     GithubFacts,
@@ -87,7 +87,7 @@ def _repository(path: Path) -> Repository:
     files = {e["path"]: File(Unrecorded(e.get("size") or 0)) for e in entries if e["type"] == "blob"}
     readme, seen = record.get("readme_path"), path.with_suffix(".README.md")
     if readme and seen.is_file():
-        files[readme] = File(_stored(seen))
+        files[readme] = File(Stored.at(seen))
     return Repository(owner, name, facts, dict(sorted(files.items())))
 
 
@@ -96,11 +96,6 @@ def _month(arxiv_id: str) -> datetime:
     if not arxiv_id[:4].isdecimal():
         return AS_OF
     return datetime(2000 + int(arxiv_id[:2]), int(arxiv_id[2:4]), 1, tzinfo=UTC)
-
-
-def _stored(path: Path) -> Content:
-    size = path.stat().st_size
-    return Stored(path, size) if size else Held(b"")
 
 
 def _object(path: Path) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -233,4 +234,5 @@ def serve(folder: Path | str, port: int = 0) -> None:
     listener = _listener(port)
     address = f"http://127.0.0.1:{listener.getsockname()[1]}"
     print(f"{world.facts.name}: {len(world.papers)} papers at {address}{PREFIX}HOST/PATH", flush=True)
-    uvicorn.Server(_config(app(world))).run(sockets=[listener])
+    with suppress(KeyboardInterrupt):
+        uvicorn.Server(_config(app(world))).run(sockets=[listener])

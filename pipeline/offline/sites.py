@@ -51,8 +51,7 @@ def answer(world: World, call: Call, failures: Failures) -> Answer | Fault:
 
 def _content(site: Site, route: RouteFacts, status: int) -> tuple[Content, str]:
     if route.file is not None:
-        path = site.folder / route.file
-        return Stored(path, path.stat().st_size), media_type(route.file)
+        return Stored.at(site.folder / route.file), media_type(route.file)
     if route.body is not None:
         kind = "application/json" if route.body.lstrip()[:1] in {"{", "["} else "text/html; charset=utf-8"
         return Held(route.body.encode()), kind

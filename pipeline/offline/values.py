@@ -260,7 +260,7 @@ class World:
 
 def contents_below(folder: Path) -> dict[str, Content]:
     """Every file below `folder`, by its relative path."""
-    return {p.relative_to(folder).as_posix(): Stored(p, p.stat().st_size) for p in files_below(folder)}
+    return {p.relative_to(folder).as_posix(): Stored.at(p) for p in files_below(folder)}
 
 
 def is_license(path: str) -> bool:

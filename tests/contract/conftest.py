@@ -168,9 +168,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def world(folder: Path) -> Iterator[OfflineWorld]:
-    """A fresh server each test: what fails first fails first again."""
+    """One server for all tests; each thing that fails first is asked about by one test only."""
     with OfflineWorld(folder) as served:
         yield served
 
