@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from urllib.parse import parse_qs, urlsplit
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,6 +107,44 @@ def valid_arxiv_id(text: str) -> tuple[str, int | None] | None:
     else:
         return None
     return paper, int(found["version"]) if found["version"] else None
+
+
+def index_entries(rows: Iterable[Mapping[str, object]], source: str) -> tuple[IndexEntry, ...]:
+    """Rows of an accepted-papers list as entries, in order. Columns: title, arxiv_id, authors (a list, or names between
+    semicolons or commas), and forum_id, openreview_id or paper_url."""
+    return tuple(
+        IndexEntry(
+            title=_text(row.get("title")),
+            arxiv_id=_text(row.get("arxiv_id")) or None,
+            forum_id=_text(row.get("forum_id"))
+            or _text(row.get("openreview_id"))
+            or forum_of(_text(row.get("paper_url"))),
+            authors=_author_list(row.get("authors")),
+            source=source,
+            row=number,
+        )
+        for number, row in enumerate(rows)
+    )
+
+
+def forum_of(url: str) -> str | None:
+    """The forum id in an OpenReview URL: the `id` argument. Other sites' URLs hold none."""
+    parts = urlsplit(url)
+    if parts.hostname not in ("openreview.net", "www.openreview.net", "api2.openreview.net"):
+        return None
+    return next(iter(parse_qs(parts.query).get("id", [])), None)
+
+
+def _text(value: object) -> str:
+    return "" if value is None else " ".join(str(value).split())
+
+
+def _author_list(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        names: Sequence[object] = value.split(";" if ";" in value else ",")
+    else:
+        names = value if isinstance(value, list | tuple) else ()
+    return tuple(name for name in map(_text, names) if name)
 
 
 def papers(
@@ -207,7 +246,8 @@ _STOP = frozenset(
     re.findall(
         r"\w+",
         "a an and are as at beyond by can do does for from how in into is it its more not of on or over that the to "
-        "toward towards via what when which why with without we you your one two all using based learning model models method",
+        "toward towards via what when which why with without we you your one two all using based learning model models "
+        "method",
     )
 )
 
