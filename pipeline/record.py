@@ -1,0 +1,230 @@
+"""The record in SQL: exchanges, their sightings, receipts, episodes. Bodies lie beside it, as blobs.
+
+Every put is idempotent and commits by itself, so threads and processes may share one record and a kill loses at most
+the call in hand. Times are UTC, in ISO 8601 with fixed width, so that text order is time order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from pipeline.evidence import Exchange, Json, Receipt, canonical, digest
+
+metadata = sa.MetaData()
+
+exchanges = sa.Table(
+    "exchanges",
+    metadata,
+    sa.Column("id", sa.String(64), primary_key=True),
+    sa.Column("request", sa.String(64), nullable=False, index=True),
+    sa.Column("method", sa.String(16), nullable=False),
+    sa.Column("url", sa.Text, nullable=False),
+    sa.Column("json", sa.Text, nullable=False),
+)
+sightings = sa.Table(
+    "sightings",
+    metadata,
+    sa.Column("exchange_id", sa.String(64), sa.ForeignKey("exchanges.id"), primary_key=True),
+    sa.Column("seen_at", sa.String(32), primary_key=True),
+    sa.Column("attempt", sa.Integer, primary_key=True),
+    sa.Column("run", sa.String(64), primary_key=True),
+    sa.Column("epoch", sa.String(64), nullable=False),
+    sa.Column("url", sa.Text, nullable=False),
+    sa.Column("headers", sa.Text, nullable=False),
+    sa.Index("sightings_by_time", "seen_at"),
+)
+receipts = sa.Table(
+    "receipts",
+    metadata,
+    sa.Column("id", sa.String(64), primary_key=True),
+    sa.Column("paper", sa.String(64), nullable=False, index=True),
+    sa.Column("json", sa.Text, nullable=False),
+)
+episodes = sa.Table(
+    "episodes",
+    metadata,
+    sa.Column("key", sa.String(64), primary_key=True),
+    sa.Column("edition", sa.String(128), nullable=False, index=True),
+    sa.Column("paper", sa.String(64), nullable=False),
+    sa.Column("seq", sa.Integer, nullable=False),
+    sa.Column("json", sa.Text, nullable=False),
+)
+
+
+def request_key(method: str, url: str, request_sha256: str | None, authenticated: bool) -> str:
+    """What makes two requests the same one: an anonymous answer never stands in for one made with credentials."""
+    return digest([method, url, request_sha256, authenticated])
+
+
+def stamp(at: datetime) -> str:
+    """An aware time as fixed-width UTC text."""
+    if at.tzinfo is None:
+        raise ValueError(f"{at!r} has no time zone")
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def unstamp(text: str) -> datetime:
+    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sighting:
+    """When, at which attempt and by which run an exchange was seen; `headers` are the volatile ones of that answer."""
+
+    exchange: Exchange
+    seen_at: datetime
+    attempt: int
+    run: str
+    epoch: str
+    headers: Mapping[str, str]
+
+
+class Record:
+    """Puts and gets over one database. Creates its tables where they are missing."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self.engine = engine
+        try:
+            metadata.create_all(engine)
+        except sa.exc.DBAPIError:  # another process made them between our look and our CREATE
+            metadata.create_all(engine)
+
+    def _insert(self, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
+        if self.engine.dialect.name == "postgresql":
+            return postgresql.insert(table)
+        return sqlite.insert(table)
+
+    # Exchanges and sightings
+
+    def put_exchange(
+        self,
+        exchange: Exchange,
+        *,
+        seen_at: datetime,
+        attempt: int,
+        run: str,
+        epoch: str,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        request = request_key(exchange.method, exchange.url, exchange.request_sha256, exchange.authenticated)
+        row = {
+            "id": exchange.id,
+            "request": request,
+            "method": exchange.method,
+            "url": exchange.url,
+            "json": canonical(exchange.to_json()),
+        }
+        seen = {
+            "exchange_id": exchange.id,
+            "seen_at": stamp(seen_at),
+            "attempt": attempt,
+            "run": run,
+            "epoch": epoch,
+            "url": exchange.url,
+            "headers": canonical(dict(headers or {})),
+        }
+        with self.engine.begin() as connection:
+            connection.execute(self._insert(exchanges).values(row).on_conflict_do_nothing())
+            connection.execute(self._insert(sightings).values(seen).on_conflict_do_nothing())
+
+    def get_exchange(self, id_: str) -> Exchange | None:
+        with self.engine.connect() as connection:
+            text = connection.execute(sa.select(exchanges.c.json).where(exchanges.c.id == id_)).scalar()
+        return None if text is None else Exchange.from_json(json.loads(text))
+
+    def seen(self, request: str) -> list[Sighting]:
+        """Every sighting of a request (see `request_key`), oldest first."""
+        query = (
+            sa.select(exchanges.c.json, sightings)
+            .join(sightings, sightings.c.exchange_id == exchanges.c.id)
+            .where(exchanges.c.request == request)
+            .order_by(sightings.c.seen_at, sightings.c.attempt, sightings.c.exchange_id, sightings.c.run)
+        )
+        with self.engine.connect() as connection:
+            rows = connection.execute(query).all()
+        return [
+            Sighting(
+                exchange=Exchange.from_json(json.loads(row[0])),
+                seen_at=unstamp(row.seen_at),
+                attempt=row.attempt,
+                run=row.run,
+                epoch=row.epoch,
+                headers=json.loads(row.headers),
+            )
+            for row in rows
+        ]
+
+    def last_seen_at(self) -> datetime | None:
+        """When anything was last asked; a simulated clock goes on from there."""
+        with self.engine.connect() as connection:
+            text = connection.execute(sa.select(sa.func.max(sightings.c.seen_at))).scalar()
+        return None if text is None else unstamp(text)
+
+    def seen_span(self, ids: Sequence[str]) -> tuple[datetime, datetime] | None:
+        """First and last sighting of these exchanges, for the age of a receipt. None where none was ever seen."""
+        query = sa.select(sa.func.min(sightings.c.seen_at), sa.func.max(sightings.c.seen_at)).where(
+            sightings.c.exchange_id.in_(list(ids))
+        )
+        with self.engine.connect() as connection:
+            first, last = connection.execute(query).one()
+        return None if first is None else (unstamp(first), unstamp(last))
+
+    # Receipts
+
+    def put_receipt(self, receipt: Receipt) -> None:
+        """Facts are read from the same exchanges anew when the code that reads them improves: the newest reading
+        stays."""
+        row = {"id": receipt.id, "paper": receipt.paper, "json": canonical(receipt.to_json())}
+        insert = self._insert(receipts).values(row)
+        with self.engine.begin() as connection:
+            connection.execute(insert.on_conflict_do_update(index_elements=["id"], set_={"json": row["json"]}))
+
+    def get_receipt(self, id_: str) -> Receipt | None:
+        with self.engine.connect() as connection:
+            text = connection.execute(sa.select(receipts.c.json).where(receipts.c.id == id_)).scalar()
+        return None if text is None else Receipt.from_json(json.loads(text))
+
+    def receipts_of(self, paper: str) -> list[Receipt]:
+        """All receipts of a paper, by id: an episode knows the order of its own."""
+        query = sa.select(receipts.c.json).where(receipts.c.paper == paper).order_by(receipts.c.id)
+        with self.engine.connect() as connection:
+            return [Receipt.from_json(json.loads(text)) for text in connection.execute(query).scalars()]
+
+    # Episodes
+
+    def put_episode(self, key: str, *, edition: str, paper: str, seq: int, value: Json) -> None:
+        """Commit one episode. `key` is hash(inputs, code), `seq` the paper's place in the sample; a put again
+        replaces it."""
+        row = {"key": key, "edition": edition, "paper": paper, "seq": seq, "json": canonical(value)}
+        insert = self._insert(episodes).values(row)
+        changed = {name: row[name] for name in ("edition", "paper", "seq", "json")}
+        with self.engine.begin() as connection:
+            connection.execute(insert.on_conflict_do_update(index_elements=["key"], set_=changed))
+
+    def get_episode(self, key: str) -> Json | None:
+        with self.engine.connect() as connection:
+            text = connection.execute(sa.select(episodes.c.json).where(episodes.c.key == key)).scalar()
+        return None if text is None else json.loads(text)
+
+    def episode_keys(self, edition: str) -> list[str]:
+        """Keys of an edition's finished episodes, in sample order."""
+        query = sa.select(episodes.c.key).where(episodes.c.edition == edition).order_by(episodes.c.seq, episodes.c.key)
+        with self.engine.connect() as connection:
+            return list(connection.execute(query).scalars())
+
+    def get_episodes(self, keys: Iterable[str]) -> dict[str, Json]:
+        """Episodes by key; a missing one is missing from the answer."""
+        wanted, found = list(keys), {}
+        with self.engine.connect() as connection:
+            for start in range(0, len(wanted), 500):  # SQLite bounds the number of parameters of a statement
+                query = sa.select(episodes.c.key, episodes.c.json).where(
+                    episodes.c.key.in_(wanted[start : start + 500])
+                )
+                found.update({key: json.loads(text) for key, text in connection.execute(query)})
+        return {key: found[key] for key in wanted if key in found}

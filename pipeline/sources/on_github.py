@@ -1,0 +1,415 @@
+"""Five probes of GitHub: two searches, overview, tree, file."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from pipeline.evidence import Json, Outcome
+from pipeline.sources.outcomes import Finding, Verdict, json_of, refused, undetermined
+from pipeline.sources.reach import Reach, gives_bytes, lfs_size
+from pipeline.sources.reading import MEGABYTE, Entry, about_files, coming_soon, is_weights, links_in, names_paper
+from pipeline.sources.recorder import Answer
+from pipeline.textfiles import readable
+
+_NAME = re.compile(r"(?:https?://)?(?:www\.)?(?:github\.com/)?([\w.-]+)/([\w.-]+?)(?:\.git)?(?:[/?#].*)?", re.ASCII)
+_ASSET_WORD = re.compile(r"(?i)(weight|checkpoint|ckpt|pretrained|model)")
+_SHOWN = 200
+_README_CHARS = 12_000
+_FILE_CHARS = 40_000
+_WALKED = 60
+"""Folders of a truncated tree that are listed one by one before the rest counts as unseen."""
+
+
+def split_name(repo: str) -> tuple[str, str] | None:
+    match = _NAME.fullmatch(repo.strip())
+    return (match[1], match[2]) if match and match[2] not in (".", "..") else None
+
+
+def _subject(full_name: str) -> str:
+    return f"github:{full_name}".lower()
+
+
+def invalid(subject: str, what: str) -> Finding:
+    """A bad argument says nothing about any artifact."""
+    return Finding(
+        outcome=Outcome.UNDETERMINED,
+        reason=f"invalid_argument: {what}",
+        subject=subject,
+        content={"error": f"invalid argument: {what}"},
+    )
+
+
+# Searches
+
+
+def search_repositories(reach: Reach, query: str) -> Finding:
+    return _search(reach, query, "repositories")
+
+
+def search_code(reach: Reach, query: str) -> Finding:
+    return _search(reach, query, "code")
+
+
+def _search(reach: Reach, query: str, kind: str) -> Finding:
+    query = " ".join(query.split())
+    if not query or len(query) > 256:
+        return invalid("search:github", "a query has 1 to 256 characters")
+    if kind == "code":
+        answer = reach.github(f"/search/code?{urlencode({'q': query, 'per_page': 30})}")
+    else:
+        answer = reach.github(f"/search/repositories?{urlencode({'q': query, 'per_page': 30})}")
+    body, verdict = json_of(answer), refused(answer, reach.recorder)
+    if kind == "code" and answer.status == 401:
+        verdict = undetermined("code search needs a token")
+    elif verdict is not None and verdict[0] is not Outcome.UNDETERMINED:
+        verdict = undetermined(verdict[1])  # a search that was refused found out nothing about an artifact
+    if verdict is None and not isinstance(body, dict):
+        verdict = undetermined("answer is not JSON")
+    if verdict is not None:
+        return Finding(
+            outcome=verdict[0],
+            reason=verdict[1],
+            subject="search:github",
+            facts={"complete": False, "query": query},
+            content={"error": verdict[1]},
+        )
+    items: list[Any] = [i for i in body.get("items") or () if isinstance(i, dict)]
+    complete = body.get("incomplete_results") is False
+    if kind == "code":
+        found = [{"repo": i.get("repository", {}).get("full_name"), "path": i.get("path")} for i in items]
+        names = list(dict.fromkeys(str(f["repo"]) for f in found))
+    else:
+        found = [
+            {"repo": i.get("full_name"), "description": i.get("description"), "stars": i.get("stargazers_count")}
+            for i in items
+        ]
+        names = [str(f["repo"]) for f in found]
+    facts = {"complete": complete, "query": query, "results": names[:30], "total": body.get("total_count")}
+    return Finding(
+        outcome=Outcome.AVAILABLE if complete else Outcome.UNDETERMINED,
+        reason="complete search" if complete else "incomplete_results",
+        subject="search:github",
+        facts=facts,
+        content={"total": body.get("total_count"), "complete": complete, "results": found[:20]},
+    )
+
+
+# A repository
+
+
+def overview(reach: Reach, repo: str) -> Finding:
+    """Metadata, README, releases and the whole tree, with what a stranger gets bytes of."""
+    return _repository(reach, repo, None, readme=True)
+
+
+def tree(reach: Reach, repo: str, path: str, ref: str | None) -> Finding:
+    """The tree at a folder; the facts are about the whole repository at that ref."""
+    finding = _repository(reach, repo, ref, readme=False)
+    prefix = path.strip("/")
+    shown: list[Json] = [
+        entry
+        for entry in finding.content.get("tree", [])
+        if not prefix or entry["path"] == prefix or entry["path"].startswith(f"{prefix}/")
+    ]
+    content = {k: v for k, v in finding.content.items() if k in ("repo", "commit", "error", "truncated")}
+    content |= {"path": prefix, "entries": shown[:_SHOWN], "more": max(0, len(shown) - _SHOWN)}
+    return Finding(
+        outcome=finding.outcome, reason=finding.reason, subject=finding.subject, facts=finding.facts, content=content
+    )
+
+
+def _repository(reach: Reach, repo: str, ref: str | None, *, readme: bool) -> Finding:
+    name = split_name(repo)
+    if name is None:
+        return invalid(f"github:{repo.strip().lower()[:100]}", "a repository is owner/name")
+    asked = "/".join(name)
+    answer = reach.github(f"/repos/{asked}")
+    told = json_of(answer)
+    verdict = refused(answer, reach.recorder)
+    if verdict is None and not (isinstance(told, dict) and told.get("full_name")):
+        verdict = undetermined("answer is not a repository")
+    if verdict is not None:
+        return _closed(asked, verdict)
+    full_name = str(told["full_name"])
+    facts = _metadata(told, asked)
+    if told.get("disabled"):
+        return _closed(asked, (Outcome.GATED, "disabled_by_host"), facts, full_name)
+    branch = ref or str(told.get("default_branch") or "HEAD")
+    listing = _tree_of(reach, full_name, branch)
+    if isinstance(listing, tuple):
+        return _closed(asked, listing, facts, full_name)
+    facts |= about_files(listing.entries) | {
+        "commit": listing.commit if listing.entries else None,
+        "empty": listing.empty,
+        "tree_truncated": listing.truncated,
+        "submodules": listing.submodules,
+    }
+    if listing.empty:
+        facts["readme_only"] = False
+    unseen: list[str] = ["tree"] if listing.truncated else []
+    content: dict[str, Json] = {
+        "repo": full_name,
+        "commit": facts["commit"],
+        "description": told.get("description"),
+        "archived": facts["archived"],
+        "fork_of": facts["fork_of"],
+        "license": facts["license"],
+        "pushed_at": told.get("pushed_at"),
+        "truncated": listing.truncated,
+        "submodules": listing.submodules,
+        "tree": [{"path": e.path, "size": e.size} for e in listing.entries],
+    }
+    if readme and not listing.empty:
+        text = _readme(reach, full_name, str(listing.commit or branch), listing.entries, unseen)
+        facts |= about_readme(reach, f"{told.get('description') or ''}\n{text}")
+        content["readme"] = text[:_README_CHARS]
+    if readme:
+        facts["release_assets"] = _assets(reach, full_name, unseen)
+    facts |= _opened(reach, full_name, str(listing.commit or branch), listing.entries, facts)
+    facts["unseen"] = unseen
+    if listing.truncated and not facts["code_files"]:
+        return _closed(asked, undetermined("tree_truncated"), facts, full_name)
+    if readme:
+        content["tree"] = content["tree"][:_SHOWN]
+    content |= {key: facts[key] for key in ("weights_open", "data_open", "release_assets") if key in facts}
+    return Finding(
+        outcome=Outcome.AVAILABLE,
+        reason="repository is empty" if listing.empty else f"{facts['code_files']} code files",
+        subject=_subject(full_name),
+        facts=facts,
+        content=content,
+    )
+
+
+def _closed(asked: str, verdict: Verdict, facts: dict[str, Json] | None = None, full_name: str = "") -> Finding:
+    outcome, reason = verdict
+    return Finding(
+        outcome=outcome,
+        reason=reason,
+        subject=_subject(full_name or asked),
+        facts=facts or {"asked": asked},
+        content={"repo": full_name or asked, "error": f"{outcome}: {reason}"},
+    )
+
+
+def _metadata(told: dict[str, Any], asked: str) -> dict[str, Json]:
+    full_name = str(told["full_name"])
+    license_ = told.get("license") or {}
+    facts: dict[str, Json] = {
+        "full_name": full_name,
+        "archived": bool(told.get("archived")),
+        "fork_of": (told.get("parent") or {}).get("full_name") if told.get("fork") else None,
+        "license": license_.get("spdx_id") if isinstance(license_, dict) else None,
+        "pushed_at": told.get("pushed_at"),
+        "homepage": told.get("homepage") or None,
+    }
+    if full_name.lower() != asked.lower():
+        facts["asked"] = asked
+    return facts
+
+
+def about_readme(reach: Reach, text: str) -> dict[str, Json]:
+    return {
+        "names_paper": names_paper(text, reach.paper),
+        "coming_soon": coming_soon(text),
+        "readme_links": links_in(text),
+    }
+
+
+class _Listing:
+    """A repository's files at one commit."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.submodules: list[dict[str, Json]] = []
+        self.truncated = False
+        self.empty = False
+        self.commit: str | None = None
+
+
+def _tree_of(reach: Reach, full_name: str, ref: str) -> _Listing | Verdict:
+    listing = _Listing()
+    # The commit first, so that everything after it is about one state of the repository.
+    commit = reach.github(f"/repos/{full_name}/commits/{quote(ref, safe='')}")
+    body = json_of(commit)
+    if commit.status == 200 and isinstance(body, dict) and body.get("sha"):
+        listing.commit = str(body["sha"])
+    at = listing.commit or ref
+    answer = reach.github(f"/repos/{full_name}/git/trees/{quote(at, safe='')}?recursive=1")
+    if answer.status == 409:
+        listing.empty = True
+        return listing
+    verdict = refused(answer, reach.recorder)
+    told = json_of(answer)
+    if verdict is None and not (isinstance(told, dict) and isinstance(told.get("tree"), list)):
+        verdict = undetermined("answer is not a tree")
+    if verdict is not None:
+        return verdict
+    if not told.get("truncated"):
+        _add(listing, told["tree"], "")
+        return listing
+    return _walk(reach, full_name, str(told.get("sha") or at), listing)
+
+
+def _walk(reach: Reach, full_name: str, sha: str, listing: _Listing) -> _Listing:
+    """A tree that GitHub cuts is listed folder by folder, breadth first, before anything is said to be absent."""
+    waiting = [("", sha)]
+    for number in range(_WALKED):
+        if not waiting:
+            break
+        prefix, here = waiting.pop(0)
+        answer = reach.github(f"/repos/{full_name}/git/trees/{here}")
+        told = json_of(answer)
+        if refused(answer, reach.recorder) is not None or not isinstance(told, dict) or told.get("truncated"):
+            listing.truncated = True
+            continue
+        _add(listing, told.get("tree") or [], prefix)
+        waiting += [(f"{prefix}{e['path']}/", str(e["sha"])) for e in told.get("tree") or [] if e.get("type") == "tree"]
+        if number == _WALKED - 1 and waiting:
+            listing.truncated = True
+    listing.entries.sort(key=lambda e: e.path)
+    return listing
+
+
+def _add(listing: _Listing, entries: Sequence[dict[str, Any]], prefix: str) -> None:
+    for entry in entries:
+        path = f"{prefix}{entry.get('path', '')}"
+        if entry.get("type") == "blob":
+            listing.entries.append(Entry(path, entry.get("size")))
+        elif entry.get("type") == "commit":
+            listing.submodules.append({"path": path, "sha": entry.get("sha")})
+
+
+def _readme(reach: Reach, full_name: str, ref: str, entries: Sequence[Entry], unseen: list[str]) -> str:
+    if not any(e.path.lower().split("/")[-1].startswith("readme") for e in entries):
+        return ""
+    answer = reach.github(f"/repos/{full_name}/readme?ref={quote(ref, safe='')}")
+    text = _text_of(answer)
+    if text is None:
+        if answer.status != 404:
+            unseen.append("readme")
+        return ""
+    return text
+
+
+def _text_of(answer: Answer) -> str | None:
+    told = json_of(answer)
+    if answer.status != 200 or not isinstance(told, dict) or told.get("encoding") != "base64":
+        return None
+    try:
+        return readable(str(told.get("name") or ""), base64.b64decode(told.get("content") or ""))
+    except ValueError:
+        return None
+
+
+def _assets(reach: Reach, full_name: str, unseen: list[str]) -> list[dict[str, Json]]:
+    answer = reach.github(f"/repos/{full_name}/releases?per_page=100")
+    told = json_of(answer)
+    if answer.status != 200 or not isinstance(told, list):
+        unseen.append("releases")
+        return []
+    return [
+        {"tag": r.get("tag_name"), "name": a.get("name"), "size": a.get("size"), "url": a.get("browser_download_url")}
+        for r in told
+        if isinstance(r, dict)
+        for a in r.get("assets") or ()
+        if isinstance(a, dict) and a.get("state", "uploaded") == "uploaded"
+    ][:50]
+
+
+def _opened(
+    reach: Reach, full_name: str, ref: str, entries: Sequence[Entry], facts: dict[str, Json]
+) -> dict[str, Json]:
+    """What a stranger gets bytes of. Anonymous by construction: raw and media hosts are asked without credentials."""
+    sizes = {e.path: e.size or 0 for e in entries}
+    pointers: list[str] = []
+    weights: list[tuple[str, str]] = []
+    data: list[tuple[str, str]] = []
+    for entry in [*facts["weight_files"][:3], *facts["data_sample"][:3]]:
+        path = str(entry["path"])
+        url, size = f"https://raw.githubusercontent.com/{full_name}/{ref}/{quote(path)}", sizes.get(path, 0)
+        if size < 200:  # a pointer has about 130 bytes, and no weights file that few
+            promised = lfs_size(reach.get(url, first=2048).body)
+            if promised is None:
+                continue
+            pointers.append(path)
+            url, size = f"https://media.githubusercontent.com/media/{full_name}/{ref}/{quote(path)}", promised
+        if is_weights(path):
+            if size >= MEGABYTE:
+                weights.append((path, url))
+        else:
+            data.append((path, url))
+    for asset in facts.get("release_assets", []):
+        name, url, size = str(asset["name"]), str(asset["url"]), asset["size"] or 0
+        if size >= MEGABYTE and (is_weights(name) or _ASSET_WORD.search(name)):
+            weights.append((f"release {asset['tag']}: {name}", url))
+    opened: dict[str, Json] = {
+        "lfs_pointers": pointers,
+        "weights_open": reach.opened(weights),
+        "data_open": reach.opened(data),
+    }
+    if facts["code_sample"] and reach.github_token:
+        # The listing was read with a token: one file read as a stranger shows that the place is public.
+        path = str(facts["code_sample"][0])
+        url = f"https://raw.githubusercontent.com/{full_name}/{ref}/{quote(path)}"
+        opened["authenticated"] = not gives_bytes(reach.get(url, first=2048))
+    return opened
+
+
+def file(reach: Reach, repo: str, path: str, ref: str | None) -> Finding:
+    """One file: its text, or what it is where it is no text."""
+    name = split_name(repo)
+    clean = path.strip().strip("/")
+    if name is None or not clean or any(part in ("", ".", "..") for part in clean.split("/")):
+        return invalid(f"github:{repo.strip().lower()[:100]}", "a file is owner/name and a path inside it")
+    asked = "/".join(name)
+    at = f"?ref={quote(ref, safe='')}" if ref else ""
+    answer = reach.github(f"/repos/{asked}/contents/{quote(clean)}{at}")
+    told, verdict = json_of(answer), refused(answer, reach.recorder)
+    facts: dict[str, Json] = {"path": clean, "file": True}
+    if verdict is not None:
+        # A missing or withheld file says nothing about the repository, which is the subject.
+        verdict = undetermined("no such file, branch or repository" if answer.status == 404 else verdict[1])
+    elif verdict is None and isinstance(told, list):
+        names = [{"path": i.get("path"), "size": i.get("size"), "type": i.get("type")} for i in told]
+        return Finding(
+            outcome=Outcome.AVAILABLE,
+            reason="folder",
+            subject=_subject(asked),
+            facts={"path": clean, "folder": True},
+            content={"repo": asked, "path": clean, "entries": names[:_SHOWN], "more": max(0, len(names) - _SHOWN)},
+        )
+    elif verdict is None and not isinstance(told, dict):
+        verdict = undetermined("answer is not a file")
+    if verdict is not None:
+        return Finding(
+            outcome=verdict[0],
+            reason=verdict[1],
+            subject=_subject(asked),
+            facts=facts,
+            content={"repo": asked, "path": clean, "error": verdict[1]},
+        )
+    text = _text_of(answer)
+    if text is None and told.get("encoding") == "none" and told.get("download_url"):
+        # Above 1 MB the API names the file and leaves its content out.
+        text = readable(clean, reach.get(str(told["download_url"]), limit=MEGABYTE).body)
+    facts |= {"size": told.get("size"), "text": text is not None, "lfs_pointer": bool(text and lfs_size(text.encode()))}
+    if text is not None:
+        facts |= {"names_paper": names_paper(text, reach.paper), "links": links_in(text)[:50]}
+    return Finding(
+        outcome=Outcome.AVAILABLE,
+        reason="file read" if text is not None else "file is not text",
+        subject=_subject(asked),
+        facts=facts,
+        content={
+            "repo": asked,
+            "path": clean,
+            "size": told.get("size"),
+            "text": None if text is None else text[:_FILE_CHARS],
+            "cut": bool(text and len(text) > _FILE_CHARS),
+        },
+    )

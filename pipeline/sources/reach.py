@@ -1,0 +1,72 @@
+"""What every probe works with: the recorder, the paper it works for, and the hosts known to be walled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pipeline.evidence import Json
+from pipeline.sources.outcomes import json_of
+from pipeline.sources.reading import MEGABYTE, Entry, PaperFacts
+from pipeline.sources.recorder import Answer, Recorder
+
+_LFS = b"version https://git-lfs.github.com/spec/v1"
+_TRIED = 2
+"""Files of one place whose bytes are asked for: the largest, and one more in case that one is odd."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    recorder: Recorder
+    paper: PaperFacts
+    walls: Mapping[str, str] = field(default_factory=dict)
+    github_token: str = field(default="", repr=False)
+
+    def github(self, path: str) -> Answer:
+        """GitHub's REST API. A token raises its limits (60 requests an hour for strangers); such exchanges are
+        marked."""
+        headers = {"accept": "application/json", "x-github-api-version": "2022-11-28"}
+        if self.github_token:
+            headers["authorization"] = f"Bearer {self.github_token}"
+        return self.recorder.ask(
+            "GET", f"https://api.github.com{path}", headers=headers, limit=self.recorder.limits.archive_bytes
+        )
+
+    def get(self, url: str, *, first: int | None = None, limit: int | None = None) -> Answer:
+        """An anonymous GET; `first`: only that many bytes."""
+        headers = {"range": f"bytes=0-{first - 1}"} if first else {}
+        return self.recorder.ask("GET", url, headers=headers, limit=limit or first)
+
+    def json(self, url: str) -> tuple[Answer, Json]:
+        answer = self.recorder.ask("GET", url, headers={"accept": "application/json"})
+        return answer, json_of(answer)
+
+    def opened(self, files: list[tuple[str, str]]) -> list[str]:
+        """Which of (path, url) a stranger gets bytes of; at most the first few are tried, the first success ends it."""
+        for path, url in files[:_TRIED]:
+            if gives_bytes(self.get(url, first=2048)):
+                return [path]
+        return []
+
+
+def gives_bytes(answer: Answer) -> bool:
+    """Whether an answer is the beginning of a file: a success that is neither a page, nor empty, nor an LFS pointer."""
+    if answer.status not in (200, 206) or not answer.body:
+        return False
+    head = answer.body[:512].lstrip().lower()
+    page = head.startswith((b"<!doctype html", b"<html")) or "text/html" in answer.headers.get("content-type", "")
+    return not page and not answer.body.startswith(_LFS)
+
+
+def lfs_size(body: bytes) -> int | None:
+    """The size an LFS pointer promises, or None where the bytes are no pointer."""
+    if not body.startswith(_LFS):
+        return None
+    for line in body.splitlines():
+        if line.startswith(b"size ") and line[5:].strip().isdigit():
+            return int(line[5:])
+    return 0
+
+
+def big_enough(entry: Entry) -> bool:
+    return entry.size is None or entry.size >= MEGABYTE

@@ -1,0 +1,322 @@
+"""The recorder: every exchange with the world goes through it, and it alone waits, retries, follows and remembers.
+
+An answer that is in the record and settled is given from there. In replay mode nothing else is given.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Literal
+from urllib.parse import urljoin, urlsplit, urlunsplit
+
+import httpx2
+import requests.adapters
+
+from pipeline.evidence import Exchange
+from pipeline.record import Record, Sighting, request_key
+from pipeline.sources.adapters import RecordedAdapter, RecordedTransport
+from pipeline.sources.clocks import Clock
+from pipeline.sources.guard import Resolve, refusal, system_resolve
+from pipeline.sources.pacing import Limits, Pace, rate_limited, wait_before, worth_repeating
+from pipeline.sources.wire import Asked, Raw, carries_login, redacted, send, unsigned, without_default_port
+from pipeline.store import Store
+
+# Headers that are part of what was answered, against those that change from one sighting to the next.
+IDENTITY_HEADERS = frozenset(
+    {"content-type", "content-range", "accept-ranges", "link", "location", "cf-mitigated"}
+    | {"x-error-code", "x-error-message", "x-repo-commit", "x-linked-size", "x-linked-etag"}
+)
+SIGHTING_HEADERS = frozenset(
+    {"etag", "last-modified", "content-length", "server", "www-authenticate", "retry-after", "ratelimit"}
+    | {"x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "x-ratelimit-resource", "ratelimit-policy"}
+)
+RATE_LIMITED = "reclaim-rate-limited"
+"""A header of ours: the answer says "not now". What it was read from (counters, waits) is volatile and not kept here.
+A header of ours: the answer says "not now". What it was read from (counters, waits) is volatile and not kept here."""
+TRUNCATED = "reclaim-truncated"
+"""A header of ours: the body was longer than the bytes kept."""
+
+
+class NotRecorded(LookupError):
+    """Replay asked for an exchange that the record does not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An exchange with its body (possibly cut, see `TRUNCATED`) and the volatile headers of one sighting."""
+
+    exchange: Exchange
+    body: bytes
+    volatile: Mapping[str, str]
+
+    @property
+    def status(self) -> int | None:
+        return self.exchange.status
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {**self.volatile, **dict(self.exchange.headers)}
+
+
+_current: ContextVar[list[Exchange] | None] = ContextVar("current_call", default=None)
+
+
+class Recorder:
+    """One run's way to the world. Safe from several threads.
+
+    `transport`: an httpx2 transport that leads elsewhere (the offline world); default the real network, guarded by DNS.
+    `epoch`: answers settled within one epoch (an edition's refresh) are not asked again. `again`: ask everything again
+    that was last seen before this recorder existed (second looks). `secrets`: texts that must never be stored, besides
+    the credentials that requests carry.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        *,
+        run: str,
+        epoch: str,
+        transport: httpx2.BaseTransport | None = None,
+        resolve: Resolve | None = None,
+        mode: Literal["record", "replay"] = "record",
+        limits: Limits | None = None,
+        second_look_hours: float = 24.0,
+        again: bool = False,
+        secrets: Sequence[str] = (),
+    ) -> None:
+        self.record = Record(store.engine)
+        self.clock = clock
+        self.run = run
+        self.epoch = epoch
+        self.mode = mode
+        self.limits = limits or Limits()
+        self.second_look = timedelta(hours=second_look_hours)
+        self.started = clock.now()
+        self._blobs = store.blobs
+        self._again = again
+        self._secrets = tuple(sorted((s for s in secrets if s), key=len, reverse=True))
+        self._resolve = resolve or (system_resolve if transport is None else None)
+        self._transport = transport or httpx2.HTTPTransport()
+        self._pace = Pace(clock, self.limits)
+        # Two threads with the same question: one asks, the other reads the record.
+        self._stripes = tuple(threading.Lock() for _ in range(256))
+        self.client = httpx2.Client(transport=self.transport(), follow_redirects=False, trust_env=False)
+
+    def transport(self, *, follow: bool = True) -> httpx2.BaseTransport:
+        """For any httpx2 client. `follow`: answer with what the redirects lead to, the chain kept in the exchange."""
+        return RecordedTransport(self, follow=follow)
+
+    def adapter(self, *, follow: bool = True) -> requests.adapters.BaseAdapter:
+        """For any requests session (PyGithub, arxiv, openreview-py)."""
+        return RecordedAdapter(self, follow=follow)
+
+    @contextmanager
+    def call(self) -> Iterator[list[Exchange]]:
+        """Collect the exchanges made inside, in order, also where a client library made them."""
+        outer, mine = _current.get(), list[Exchange]()
+        token = _current.set(mine)
+        try:
+            yield mine
+        finally:
+            _current.reset(token)
+            if outer is not None:
+                outer.extend(mine)
+
+    def ask(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        follow: bool = True,
+        limit: int | None = None,
+        settles: Callable[[Answer], bool] | None = None,
+    ) -> Answer:
+        """One exchange, from the record or from the world. Never raises for what the world does; NotRecorded in replay.
+
+        `limit`: bytes of body kept, default `limits.page_bytes`. `settles`: whether a success is an answer; one that is
+        not (a page that says "not found") is asked again on a later day, as a 404 would be.
+        """
+        asked = Asked.of(method, url, headers or {}, body, follow, limit or self.limits.page_bytes, self._secrets)
+        key = request_key(asked.method, asked.shown_url, asked.sha256, asked.authenticated)
+        with self._stripes[int(key[:8], 16) % len(self._stripes)]:
+            answer = self._from_record(asked, key, settles)
+            if answer is None:
+                if self.mode == "replay":
+                    raise NotRecorded(
+                        f"{asked.method} {asked.shown_url} is not in the record; replay needs the evidence of that run"
+                    )
+                answer = self._from_world(asked)
+        current = _current.get()
+        if current is not None:
+            current.append(answer.exchange)
+        return answer
+
+    def answer(self, exchange: Exchange) -> Answer:
+        """A recorded exchange with its body."""
+        body = b"" if exchange.body_sha256 is None else self._blobs.get(exchange.body_sha256)
+        return Answer(exchange, body, {})
+
+    def gone_twice(self, exchange: Exchange) -> bool:
+        """Whether this request was answered "gone" at least twice, `second_look` apart, and by nothing else that says
+        something in between. Undetermined answers between the two prove nothing either way."""
+        return self._gone_twice(self._sightings(exchange))
+
+    def seen_apart(self, exchange: Exchange) -> bool:
+        """Whether this request was answered with this status `second_look` apart. For pages that say "not found" with
+        200."""
+        return self._apart([s for s in self._sightings(exchange) if s.exchange.status == exchange.status])
+
+    # The record
+
+    def _apart(self, seen: Sequence[Sighting]) -> bool:
+        return bool(seen) and seen[-1].seen_at - seen[0].seen_at >= self.second_look
+
+    def _sightings(self, exchange: Exchange) -> list[Sighting]:
+        key = request_key(exchange.method, exchange.url, exchange.request_sha256, exchange.authenticated)
+        return self.record.seen(key)
+
+    def _gone_twice(self, seen: Sequence[Sighting]) -> bool:
+        telling = [s for s in seen if is_gone(s.exchange) or answers(s.exchange)]
+        if not telling or not is_gone(telling[-1].exchange):
+            return False
+        first = telling[-1]
+        for sighting in reversed(telling):
+            if not is_gone(sighting.exchange):
+                break
+            first = sighting
+        return telling[-1].seen_at - first.seen_at >= self.second_look
+
+    def _from_record(self, asked: Asked, key: str, settles: Callable[[Answer], bool] | None) -> Answer | None:
+        if carries_login(asked):
+            return None
+        seen = self.record.seen(key)
+        if not seen and self.mode == "replay" and not asked.authenticated:
+            # A record made with a token is replayed without one.
+            seen = self.record.seen(request_key(asked.method, asked.shown_url, asked.sha256, True))
+        if not seen:
+            return None
+        last = seen[-1]
+        body = last.exchange.body_sha256
+        answer = Answer(last.exchange, b"" if body is None else self._blobs.get(body), last.headers)
+        if self.mode == "replay" or last.seen_at >= self.started:
+            return answer
+        if self._again or last.epoch != self.epoch:
+            return None
+        if self.started - last.seen_at < self.second_look:
+            return answer
+        if is_gone(last.exchange):
+            settled = self._gone_twice(seen)
+        else:
+            settled = answers(last.exchange) and (settles is None or settles(answer) or self._apart(seen))
+        return answer if settled else None
+
+    def _keep(self, asked: Asked, raw: Raw, attempt: int) -> Answer:
+        secrets = (*self._secrets, *asked.secrets)
+        headers = {name: unsigned(redacted(value, secrets)) for name, value in raw.headers.items()}
+        kept = [(name, value) for name, value in headers.items() if name in IDENTITY_HEADERS]
+        if asked.method == "HEAD" and "content-length" in headers:
+            kept.append(("content-length", headers["content-length"]))
+        if rate_limited(raw.status, raw.headers, raw.body):
+            kept.append((RATE_LIMITED, "true"))
+        if raw.truncated:
+            kept.append((TRUNCATED, "true"))
+        private = carries_login(asked)
+        body = raw.body
+        for secret in secrets:
+            body = body.replace(secret.encode(), b"***")
+        sha256 = self._blobs.put(body) if raw.status is not None and body and not private else None
+        exchange = Exchange(
+            method=asked.method,
+            url=asked.shown_url,
+            request_sha256=asked.sha256,
+            status=raw.status,
+            fault=raw.fault,
+            headers=tuple(sorted(kept)),
+            body_sha256=sha256,
+            body_size=0 if private else len(body),
+            redirects=tuple((status, unsigned(redacted(url, secrets), whole=False)) for status, url in raw.redirects),
+            final_url=unsigned(redacted(raw.final_url, secrets)) if raw.redirects else asked.shown_url,
+            authenticated=asked.authenticated,
+        )
+        volatile = {name: value for name, value in headers.items() if name in SIGHTING_HEADERS}
+        self.record.put_exchange(
+            exchange, seen_at=self.clock.now(), attempt=attempt, run=self.run, epoch=self.epoch, headers=volatile
+        )
+        return Answer(exchange, raw.body if private else body, volatile)
+
+    # The world
+
+    def _from_world(self, asked: Asked) -> Answer:
+        attempt = 1
+        while True:
+            raw = self._follow(asked)
+            answer = self._keep(asked, raw, attempt)
+            limited = RATE_LIMITED in answer.headers
+            if attempt >= self.limits.attempts or not worth_repeating(raw.status, raw.fault, limited):
+                return answer
+            wait = wait_before(attempt, raw.headers, limited, self.clock.now(), self.limits)
+            if wait is None:
+                return answer
+            if limited:
+                parts = urlsplit(raw.final_url)
+                self._pace.hold(parts.hostname or "", parts.path, wait)
+            self.clock.sleep(wait)
+            attempt += 1
+
+    def _follow(self, asked: Asked) -> Raw:
+        """Send, and follow up to `limits.redirects` redirects, guarding every hop. Credentials stay on their host."""
+        method, url, headers, body = asked.method, asked.url, dict(asked.headers), asked.body
+        chain: list[tuple[int, str]] = []
+        while True:
+            if refusal(url, self._resolve) is not None:
+                return Raw.failed("blocked", url, chain)
+            parts = urlsplit(url)
+            self._pace.wait(parts.hostname or "", parts.path)
+            raw = send(self._transport, replace(asked, method=method, url=url, headers=headers, body=body), self.limits)
+            if raw.peer is not None and self._resolve is not None and refusal(f"http://{raw.peer}/") is not None:
+                # The name led elsewhere than when we looked it up.
+                return Raw.failed("blocked", url, chain)
+            raw = replace(raw, final_url=url, redirects=tuple(chain))
+            location = raw.headers.get("location")
+            if not asked.follow or raw.status not in (301, 302, 303, 307, 308) or not location:
+                return raw
+            if len(chain) >= self.limits.redirects:
+                return raw
+            chain.append((raw.status, url))
+            try:
+                following = without_default_port(_without_fragment(urljoin(url, location)))
+            except ValueError:
+                return Raw.failed("blocked", location, chain)
+            if urlsplit(following).hostname != parts.hostname:
+                headers = {name: value for name, value in headers.items() if name not in ("authorization", "cookie")}
+            if raw.status == 303 or (raw.status in (301, 302) and method == "POST"):
+                method, body = ("HEAD" if method == "HEAD" else "GET"), b""
+            url = following
+
+
+def is_gone(exchange: Exchange) -> bool:
+    """Gone answers, and the Hub's 401 for a repository that is missing or private: a stranger cannot tell which."""
+    return exchange.gone or (exchange.status == 401 and dict(exchange.headers).get("x-error-code") == "RepoNotFound")
+
+
+def answers(exchange: Exchange) -> bool:
+    """Whether the exchange says something that asking again would not change by itself; a gone answer says it only
+    twice."""
+    if exchange.status is None:
+        return exchange.fault == "blocked"
+    headers = dict(exchange.headers)
+    if RATE_LIMITED in headers or "cf-mitigated" in headers or exchange.status in (408, 425):
+        return False
+    return exchange.status < 500 and not is_gone(exchange)
+
+
+def _without_fragment(url: str) -> str:
+    return urlunsplit(urlsplit(url)._replace(fragment=""))

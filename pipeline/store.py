@@ -1,0 +1,227 @@
+"""Where things lie: tables (Parquet), record and ledger (SQL), blobs (content-addressed), releases.
+
+Everything is written beside its place and renamed, so a kill never leaves a half-written file under a whole file's
+name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import fsspec
+import polars as pl
+import sqlalchemy as sa
+from filelock import FileLock, Timeout
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_PRINT_KEY = "reclaim.print"
+
+
+class StoreError(Exception):
+    """Something in the store is missing, damaged or held by another process; the message names the file and what to
+    do."""
+
+
+def _checked(kind: str, name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise StoreError(f"{kind} {name!r} is not a plain name (letters, digits, '.', '_', '-')")
+    return name
+
+
+def _staging(place: Path) -> Path:
+    """A sibling of `place` that no other thread or process uses; a left-over of a killed process is overwritten or
+    ignored."""
+    return place.with_name(f".{place.name}.{os.getpid()}.{threading.get_ident()}.part")
+
+
+class Blobs(Protocol):
+    """Bytes by their SHA-256, as 64 hex digits."""
+
+    def put(self, data: bytes) -> str: ...
+
+    def get(self, sha256: str) -> bytes:
+        """The bytes, hashed again on the way out. StoreError where they are missing or are not what their name says."""
+        ...
+
+    def has(self, sha256: str) -> bool: ...
+
+
+class FolderBlobs:
+    """Blobs in a local folder, two hex digits a directory."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def _place(self, sha256: str) -> Path:
+        return self.root / sha256[:2] / sha256[2:]
+
+    def put(self, data: bytes) -> str:
+        sha256 = hashlib.sha256(data).hexdigest()
+        place = self._place(sha256)
+        # A file of another length is what a power cut leaves: written anew.
+        if not (place.exists() and place.stat().st_size == len(data)):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            staged = _staging(place)
+            staged.write_bytes(data)
+            staged.replace(place)
+        return sha256
+
+    def get(self, sha256: str) -> bytes:
+        place = self._place(sha256)
+        try:
+            data = place.read_bytes()
+        except FileNotFoundError:
+            raise StoreError(f"blob {sha256} is not in {self.root}; fetch it again or restore the folder") from None
+        return _verified(sha256, data, str(place))
+
+    def has(self, sha256: str) -> bool:
+        return self._place(sha256).exists()
+
+
+class RemoteBlobs:
+    """Blobs in any fsspec file system (`s3://bucket/prefix`, `memory://x`), whose single-object writes are atomic."""
+
+    def __init__(self, url: str) -> None:
+        self.fs, self.root = fsspec.core.url_to_fs(url)
+
+    def _place(self, sha256: str) -> str:
+        return f"{self.root}/{sha256[:2]}/{sha256[2:]}"
+
+    def put(self, data: bytes) -> str:
+        sha256 = hashlib.sha256(data).hexdigest()
+        if not self.has(sha256):
+            self.fs.makedirs(f"{self.root}/{sha256[:2]}", exist_ok=True)
+            self.fs.pipe_file(self._place(sha256), data)
+        return sha256
+
+    def get(self, sha256: str) -> bytes:
+        try:
+            data: bytes = self.fs.cat_file(self._place(sha256))
+        except FileNotFoundError:
+            raise StoreError(f"blob {sha256} is not in {self.root}; fetch it again or restore it") from None
+        return _verified(sha256, data, self._place(sha256))
+
+    def has(self, sha256: str) -> bool:
+        return bool(self.fs.exists(self._place(sha256)))
+
+
+def _verified(sha256: str, data: bytes, place: str) -> bytes:
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise StoreError(f"blob {place} is damaged (its bytes do not hash to its name); delete it and fetch it again")
+    return data
+
+
+class Store:
+    """One folder, or one folder plus a PostgreSQL database and an object store.
+
+    `database_url`: any SQLAlchemy URL; default a SQLite file (WAL) in `root`. `blobs`: an fsspec URL; default
+    `root/blobs`.
+    """
+
+    def __init__(self, root: Path, database_url: str | None = None, blobs: str | None = None) -> None:
+        self.root = Path(root)
+        self.releases = self.root / "releases"
+        self.dagster_home = self.root / "dagster"
+        for folder in (self.root / "tables", self.releases, self.root / "locks"):
+            folder.mkdir(parents=True, exist_ok=True)
+        self.blobs: Blobs = RemoteBlobs(blobs) if blobs else FolderBlobs(self.root / "blobs")
+        self.engine = _engine(database_url or f"sqlite:///{self.root / 'store.sqlite'}")
+
+    @classmethod
+    def open(cls, root: Path) -> Store:
+        """The store of this machine: `RECLAIM_DATABASE` and `RECLAIM_BLOBS` say where SQL and blobs lie, if not in
+        `root`."""
+        return cls(root, os.environ.get("RECLAIM_DATABASE"), os.environ.get("RECLAIM_BLOBS"))
+
+    # Tables
+
+    def table_path(self, edition: str, name: str) -> Path:
+        return self.root / "tables" / _checked("edition", edition) / f"{_checked('table', name)}.parquet"
+
+    def write_table(self, edition: str, name: str, frame: pl.DataFrame, print_: str) -> Path:
+        """Write a table with its fingerprint inside the same file, so that one rename makes both true at once."""
+        place = self.table_path(edition, name)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        staged = _staging(place)
+        frame.write_parquet(staged, metadata={_PRINT_KEY: print_})
+        staged.replace(place)
+        return place
+
+    def read_table(self, edition: str, name: str) -> pl.DataFrame:
+        place = self.table_path(edition, name)
+        if not place.exists():
+            raise StoreError(f"table {name} of {edition} does not exist ({place}); build the stage that makes it")
+        try:
+            return pl.read_parquet(place, use_pyarrow=False, memory_map=False)
+        except BaseException as cause:  # polars panics (a BaseException) on some damaged files
+            raise _damaged(place, cause) from cause
+
+    def table_print(self, edition: str, name: str) -> str | None:
+        """The fingerprint written with the table, or None where there is no table or not a whole one."""
+        place = self.table_path(edition, name)
+        if not place.exists():
+            return None
+        try:
+            return pl.read_parquet_metadata(place).get(_PRINT_KEY)
+        except BaseException as cause:
+            _damaged(place, cause)
+            return None
+
+    # One builder an edition
+
+    @contextmanager
+    def lock(self, edition: str) -> Iterator[None]:
+        """Hold the edition for this process; StoreError says who holds it otherwise. The OS frees it when we are
+        killed."""
+        place = self.root / "locks" / f"{_checked('edition', edition)}.lock"
+        holder = place.with_suffix(".holder")
+        lock = FileLock(place, timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            try:
+                who = json.loads(holder.read_text())
+                said = f"process {who['pid']} on {who['host']}"
+            except (OSError, ValueError, KeyError):
+                said = "another process"
+            raise StoreError(f"edition {edition} is held by {said} ({place}); wait for it or stop it") from None
+        try:
+            staged = _staging(holder)
+            staged.write_text(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
+            staged.replace(holder)
+            yield
+        finally:
+            holder.unlink(missing_ok=True)
+            lock.release()
+
+
+def _damaged(place: Path, cause: BaseException) -> StoreError:
+    """A StoreError about `place`; what is not about the file (Ctrl-C, exit) is raised on."""
+    if isinstance(cause, KeyboardInterrupt | SystemExit | GeneratorExit | MemoryError):
+        raise cause
+    first = str(cause).splitlines()[0][:200] if str(cause) else type(cause).__name__
+    return StoreError(f"table {place} is damaged ({first}); delete it and build again")
+
+
+def _engine(url: str) -> sa.Engine:
+    if not url.startswith("sqlite"):
+        return sa.create_engine(url, pool_pre_ping=True)
+    engine = sa.create_engine(url, connect_args={"timeout": 60, "check_same_thread": False})
+
+    @sa.event.listens_for(engine, "connect")
+    def _pragmas(connection: Any, _: Any) -> None:
+        # WAL: readers never wait for the one writer. NORMAL: a process killed loses nothing, a power cut at most the
+        # last commits.
+        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    return engine
