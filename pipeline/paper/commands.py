@@ -293,12 +293,6 @@ def heading(r: Renderer, token: str) -> None:
         title = "".join(r.out[pieces:]).strip()
         if _APPENDIX.match(title) and level == 1:
             mark_appendix(r, start)
-        for before in r.notes.headings[-8:]:
-            if before.end < 0 and before.level >= level:
-                before.end = start
-        for before in r.notes.headings:
-            if before.end < 0 and before.level >= level:
-                before.end = start
         r.notes.headings.append(Heading(title, start, level, r.appendix, number))
         r.paragraph()
 
@@ -681,6 +675,15 @@ def drop(pattern: str) -> Handler:
     return handler
 
 
+def xspace(r: Renderer, token: str) -> None:
+    """A space, unless punctuation or the end of the group follows."""
+    ahead = r.tex.peek()
+    if ahead is None or ahead[0] in "}&~%\n" or (len(ahead) == 2 and ahead[0] == "\\" and not ahead[1].isalpha()):
+        return
+    if ahead[0].isalnum() or ahead[0] in "\\$(‘“`":
+        r.blank()
+
+
 def nothing(r: Renderer, token: str) -> None:
     return
 
@@ -848,7 +851,7 @@ def _table() -> dict[str, Any]:
         drop("ommm"): "newcolumntype@@",
         nothing: "protect centering small footnotesize scriptsize tiny normalsize large Large LARGE huge Huge noindent clearpage newpage"
         " bfseries@ itshape scshape ttfamily rmfamily sffamily upshape mdseries normalfont selectfont raggedright raggedleft maketitle"
-        " displaystyle textstyle limits nolimits big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr middle xspace nonumber"
+        " displaystyle textstyle limits nolimits big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr middle nonumber"
         " notag expandafter noexpand global long outer makeatletter makeatother begingroup endgroup bgroup egroup leavevmode par@ fi"
         " tableofcontents unboldmath boldmath@ ignorespaces unskip null strut hfil sloppy flushbottom frenchspacing lq@ crcr@ endcsname"
         " em it sl sc tt rm sf mathstrut smallskip medskip bigskip phantomsection relax",
@@ -857,6 +860,7 @@ def _table() -> dict[str, Any]:
         for name in names.split():
             if not name.endswith("@") and "@" not in name:
                 t["\\" + name] = handler
+    t["\\xspace"] = xspace
     t["\\par"] = lambda r, token: r.paragraph()
     t["\\else"] = lambda r, token: r.tex.skip_branch(to_else=False)
     t["\\endinput"] = lambda r, token: r.tex.end_file()

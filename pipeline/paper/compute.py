@@ -196,7 +196,7 @@ def devices_in(sentence: str) -> list[tuple[str, int, int, int | None]]:
 
 def read_sentence(sentence: str) -> Reading | None:
     """The compute a sentence states, denies or gives thanks for; None when it is about something else."""
-    if len(sentence) > 8_000 or not _worth_reading(sentence):
+    if len(sentence) > 8_000:
         return None
     devices = devices_in(sentence)
     processor = bool(_PROCESSOR.search(sentence))
@@ -259,8 +259,15 @@ _WORTH_READING = (
 )
 
 
-def _worth_reading(sentence: str, words: tuple[str, ...] = tuple(_WORTH_READING.split())) -> bool:
-    return any(word in sentence for word in words)
+def worth_reading(text: str) -> list[int]:
+    """Offsets of words that a compute statement cannot do without: only their sentences are read closely."""
+    found = []
+    for word in _WORTH_READING.split():
+        at = text.find(word)
+        while at >= 0:
+            found.append(at)
+            at = text.find(word, at + len(word))
+    return found
 
 
 def _accelerated(devices: list[tuple[str, int, int, int | None]]) -> bool:

@@ -36,13 +36,14 @@ class Frame:
 class Macro:
     """One author's definition; `used` says whether the visible document ever expanded it."""
 
-    __slots__ = ("body", "default", "delimiters", "index", "name", "params", "source", "used")
+    __slots__ = ("body", "default", "delimiters", "index", "name", "params", "prefix", "source", "used")
 
     def __init__(self, name: str, params: int, default: Tokens | None, body: Tokens) -> None:
         self.name, self.params, self.default = name, params, default
         # a macro that calls itself never ends in TeX; here the inner call prints nothing
         self.body = [t for t in body if t[0] != "%" and t != name]
         self.delimiters: tuple[str, ...] = ()
+        self.prefix = ""  # what \\def wants before the first parameter
         self.used = False
         self.source: Source | None = None
         self.index = 0
@@ -302,11 +303,13 @@ class Expander:
         text: Tokens = []
         while (token := self.next()) is not None and token != "{" and len(text) < MAX_PARAMETER_TEXT:
             text.append(token)
-        current = ""
+        current = prefix = ""
         for token in text:
             if token[0] == "#" and token[-1].isdigit():
                 if params:
                     delimiters.append(current)
+                else:
+                    prefix = current.strip()
                 params, current = params + 1, ""
             else:
                 current += token
@@ -315,14 +318,18 @@ class Expander:
         body = self._balanced()
         self.define(name, params, None, body)
         macro = self.table.get(name)
-        if isinstance(macro, Macro) and any(d.strip() for d in delimiters):
-            macro.delimiters = tuple(delimiters)
+        if isinstance(macro, Macro) and macro.body is not None:
+            macro.prefix = prefix
+            if any(d.strip() for d in delimiters):
+                macro.delimiters = tuple(delimiters)
 
     def call(self, macro: Macro) -> None:
         macro.used = True
         if not macro.params:
             self.push(macro.body)
             return
+        if macro.prefix:
+            self._until(macro.prefix)
         args: list[Tokens] = []
         for k in range(macro.params):
             if k == 0 and macro.default is not None:

@@ -20,7 +20,7 @@ class Number:
 
 
 _PLAIN = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
-_SIGN = r"[-+−–]?\s?"
+_SIGN = r"(?:[-+−–]\s?)?"
 _EXP = r"(?:\s?[eE][-+−]?\d{1,3}|\s?(?:×|\\times|\\cdot|·|x|\*)\s?10\s?\^\s?[({]?\s?[-−+]?\s?\d{1,3}\s?[)}]?)"
 _POW = r"10\s?\^\s?[({]?\s?[-−+]?\s?\d{1,3}\s?[)}]?"
 _PM = r"(?:±|\+/-|\+-|\\pm)"
@@ -104,6 +104,8 @@ def parse_number(text: str) -> Number | None:
         return None
     plain = _plain(text).strip()
     plain = plain.strip(" \t*†‡§¶↑↓▲▼△▽⇑⇓<>≤≥~∼≈≃=()[]|✓⋆★_\\;:'\"")
+    if plain.count("(") > plain.count(")"):
+        plain += ")"
     if not plain:
         return None
     found = _NUMBER.match(plain)

@@ -293,12 +293,17 @@ class _Assembly:
         )
 
     def sections(self) -> tuple[Section, ...]:
-        found = []
-        for h in self.r.notes.headings:
-            start = self.at(h.start)
-            end = self.at(h.end) if h.end >= 0 else len(self.text)
-            found.append(Section(self.resolve(h.title), start, end, h.level, h.appendix, h.number))
-        return tuple(found)
+        headings = sorted(self.r.notes.headings, key=lambda h: h.start)
+        ends = [len(self.text)] * len(headings)
+        open_: list[int] = []
+        for k, heading in enumerate(headings):
+            while open_ and headings[open_[-1]].level >= heading.level:
+                ends[open_.pop()] = self.at(heading.start)
+            open_.append(k)
+        return tuple(
+            Section(self.resolve(h.title), min(self.at(h.start), end), end, h.level, h.appendix, h.number)
+            for h, end in zip(headings, ends, strict=True)
+        )
 
     def sentence_values(self, sections: tuple[Section, ...]) -> tuple[Sentence, ...]:
         starts = [s.start for s in sections]
@@ -489,7 +494,8 @@ class _Assembly:
     def compute(self, listed: tuple[Sentence, ...]) -> tuple[ComputeMention, ...]:
         found: list[ComputeMention] = []
         last: tuple[int, ComputeMention] | None = None
-        for k, sentence in enumerate(listed):
+        for k in sorted({bisect_right(self.starts, at) - 1 for at in compute.worth_reading(self.text)}):
+            sentence = listed[max(k, 0)]
             if sentence.place in ("bibliography", "title"):
                 continue
             reading = compute.read_sentence(sentence.text)

@@ -18,7 +18,7 @@ from pipeline.paper.expand import Expander, Macro, OutOfBudget, Tokens
 from pipeline.paper.links import clean_url, looks_linked, urls_in_source
 from pipeline.paper.tokens import Source
 
-MAX_TEXT = 8_000_000  # characters written
+MAX_TEXT = 5_000_000  # characters written
 MAX_DEPTH = 400  # open groups and environments that are still told apart
 MAX_HIDDEN_LINKS = 2_000  # links in comments and skipped branches
 
@@ -48,7 +48,6 @@ class Heading:
     level: int
     appendix: bool
     number: str
-    end: int = -1
 
 
 @dataclass(slots=True)

@@ -44,10 +44,12 @@ def _line(text: str, start: int, stop: int, found: list[tuple[int, int]]) -> Non
         if end > begin:
             found.append((begin, end))
         begin = match.end()
+    while stop > begin and text[stop - 1] == " ":
+        stop -= 1
     while stop - begin > MAX_SENTENCE:
         found.append((begin, begin + MAX_SENTENCE))
         begin += MAX_SENTENCE
-    if stop > begin and not text[begin:stop].isspace():
+    if stop > begin:
         found.append((begin, stop))
 
 

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from itertools import accumulate
 
-MAX_FILE_CHARS = 8_000_000  # of one source file; the rest is left unread, with a warning
+MAX_FILE_CHARS = 4_000_000  # of one source file; the rest is left unread, with a warning
 
 VERBATIM = (
     "verbatim",
