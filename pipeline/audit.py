@@ -1,0 +1,338 @@
+"""What people's decisions make of the pool: which rows are decided, what the audited rows are, and which are split.
+
+A decision is bound to the hash of the row it judged, and goes stale with it. A person's answer replaces the verdict;
+score, tier and hours are then derived again by the same functions as before. A split is `replay` of the audited rows
+and the ledger; nothing is edited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from pipeline import compute, tiers
+from pipeline.derivation import Derivation, Inputs, Rules, estimate, signals
+from pipeline.derivation import _ineligible as why_ineligible
+from pipeline.editions import Edition
+from pipeline.evidence import Json, Label, Receipt, Signal, Status, Verification
+from pipeline.ledger import CANNOT_TELL, QUESTIONS, SETTLING, SIGNALS, STANDS, WRONG, Event, Question
+from pipeline.selection import Candidate, Selection, split_dev, split_eval
+from pipeline.targets import Bar, Target
+from pipeline.targets import problems as target_problems
+
+State = Literal["decided", "disputed", "stale", "waiting"]
+_WORST: tuple[State, ...] = ("disputed", "stale", "waiting")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decision:
+    """The answer that stands for one question, and the event that gave it."""
+
+    question: Question
+    value: Json
+    event: Event
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Standing:
+    """Where one pool row stands: its settled questions, and the others with what they lack.
+
+    disputed: auditors differ, or one cannot tell and another can; an adjudication is needed. stale: answered only on an
+    earlier state of the row. waiting: nobody answered, or nobody could tell.
+    """
+
+    paper: str
+    row_hash: str
+    decisions: Mapping[Question, Decision]
+    open: Mapping[Question, State]
+
+    @property
+    def state(self) -> State:
+        """The row's state is that of its worst question. A row that is found not eligible needs no other answer."""
+        out = self.decisions.get("eligibility")
+        if not self.open or (out is not None and out.value is False):
+            return "decided"
+        return next(state for state in _WORST if state in self.open.values())
+
+
+def standing(paper: str, row_hash: str, events: Iterable[Event]) -> Standing:
+    """Fold the events about one paper, in fold order, over its present row hash."""
+    about = [e for e in events if e.paper == paper and e.question is not None]
+    decisions: dict[Question, Decision] = {}
+    open_: dict[Question, State] = {}
+    for question in QUESTIONS:
+        said = [e for e in about if e.question == question]
+        present = [e for e in said if e.row_hash == row_hash]
+        settling = [e for e in present if e.kind in SETTLING]
+        latest = {e.who: e for e in present if e.kind == "answer"}  # later answers of a person replace earlier ones
+        values = [e.value for e in latest.values()]
+        if settling:
+            decisions[question] = Decision(question=question, value=settling[-1].value, event=settling[-1])
+        elif not values:
+            open_[question] = "stale" if said else "waiting"
+        elif all(value == CANNOT_TELL for value in values):
+            open_[question] = "waiting"
+        elif any(not _same(value, values[0]) for value in values):
+            open_[question] = "disputed"
+        else:
+            last = list(latest.values())[-1]
+            decisions[question] = Decision(question=question, value=last.value, event=last)
+    return Standing(paper=paper, row_hash=row_hash, decisions=decisions, open=open_)
+
+
+def _same(a: Json, b: Json) -> bool:
+    """Equal as JSON: 1 is 1.0, but true is not 1."""
+    return a == b and isinstance(a, bool) == isinstance(b, bool)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Audited:
+    """A pool row after its decisions. `excluded` is why it can enter no split; `overturned` what a person changed."""
+
+    derivation: Derivation
+    standing: Standing
+    inputs: Inputs
+    labels: tuple[Label, ...]
+    estimate: compute.Estimate
+    score_needs: int | None
+    score_published: int | None
+    tier: tiers.Tier | None
+    overturned: tuple[Question, ...]
+    excluded: str | None
+
+    @property
+    def arxiv_id(self) -> str:
+        return self.inputs.arxiv_id
+
+    @property
+    def hours(self) -> float | None:
+        return self.estimate.mid
+
+    def score(self, scoring: tiers.Scoring) -> int | None:
+        return self.score_needs if scoring == "needs" else self.score_published
+
+    def label(self, signal: Signal) -> Label:
+        return next(one for one in self.labels if one.signal is signal)
+
+    def candidate(self) -> Candidate:
+        """The row as the split's selection sees it."""
+        paid = bool(self.inputs.paid_api or self.inputs.needs.get("paid_api"))
+        return Candidate(self.arxiv_id, self.tier, self.hours, paid, self.excluded)
+
+
+def audit(row: Derivation, events: Iterable[Event], receipts: Mapping[str, Receipt], rules: Rules) -> Audited:
+    """Apply what people decided about one pool row, and derive its score, tier and hours again."""
+    where = standing(row.arxiv_id, row.row_hash, events)
+    answers = where.decisions
+    inputs, problems = _corrected(row.inputs, answers)
+    labels = tuple(_label(one, answers.get(_question(one.signal)), receipts) for one in row.labels)
+    hours = _hours(row, inputs, labels, answers.get("hours"))
+    now = signals(labels)
+    needs = tiers.score(now, "needs", inputs.paper_kind)
+    published = tiers.score(now, "published", inputs.paper_kind)
+    tier = tiers.tier(needs if rules.scoring == "needs" else published, now, rules.scoring, inputs.paper_kind)
+    eligible = answers.get("eligibility")
+    if where.state != "decided":
+        problems = [f"{where.state}: {', '.join(where.open)}"]
+    elif eligible is not None and eligible.value is False:
+        problems = [f"a person found it not eligible: {eligible.event.why or 'no reason given'}"]
+    else:
+        problems += why_ineligible(inputs, labels, tier, hours, rules)
+    return Audited(
+        derivation=row,
+        standing=where,
+        inputs=inputs,
+        labels=labels,
+        estimate=hours,
+        score_needs=needs,
+        score_published=published,
+        tier=tier,
+        overturned=tuple(q for q, d in answers.items() if _overturns(row, d)),
+        excluded=problems[0] if problems else None,
+    )
+
+
+def unsupported(row: Audited) -> list[str]:
+    """Overturned answers without what an overturn needs: a reason, and for a signal a receipt of the row's own episode.
+
+    No label stands without a receipt, a person's included; only `not_needed` rests on the paper alone.
+    """
+    found: list[str] = []
+    for question in row.overturned:
+        decision = row.standing.decisions[question]
+        if not decision.event.why:
+            found.append(f"{question} overturned by {decision.event.who} without a reason")
+        own = set(decision.event.evidence) & set(row.inputs.receipts)
+        if question in SIGNALS and decision.value != "not_needed" and not own:
+            found.append(f"{question} overturned by {decision.event.who} without a receipt of this paper as evidence")
+    return found
+
+
+def _question(signal: Signal) -> Question:
+    return next(q for q in QUESTIONS if q == signal.value)
+
+
+def _overturns(row: Derivation, decision: Decision) -> bool:
+    question, value = decision.question, decision.value
+    if question in SIGNALS:
+        label = row.label(Signal(question))
+        return bool(value != ("not_needed" if not label.applicable else label.value))
+    if question == "kind":
+        return bool(value != row.inputs.paper_kind)
+    if question == "needs":
+        return bool(value != sorted(n for n, quote in row.inputs.needs.items() if quote))
+    if question == "eligibility":
+        return bool(value is not True)
+    return bool(value != STANDS)
+
+
+def _corrected(inputs: Inputs, answers: Mapping[Question, Decision]) -> tuple[Inputs, list[str]]:
+    """The inputs with people's corrections, and what people found wrong without correcting it."""
+    changes: dict[str, Json] = {}
+    problems = [f"a person found its {q} wrong" for q in ("claim", "target", "bar") if _value(answers, q) == WRONG]
+    if (kind := _value(answers, "kind")) is not None:
+        changes["paper_kind"] = kind
+    needs = _value(answers, "needs")
+    if needs is not None:
+        changes["needs"] = {n: inputs.needs.get(n) or answers["needs"].event.why or "as a person found" for n in needs}
+        changes["paid_api"] = (inputs.paid_api or "as a person found") if "paid_api" in needs else ""
+    claim = _value(answers, "claim")
+    if isinstance(claim, dict):
+        changes |= {"central_claim": claim["claim"], "claim_quote": claim["quote"]}
+    target, said = inputs.target, _value(answers, "target")
+    if isinstance(said, dict):
+        target = Target.model_validate(said)
+    bar = _value(answers, "bar")
+    if isinstance(bar, dict) and target is not None:
+        target = target.model_copy(update={"bar": Bar.model_validate(bar)})
+    if target is not inputs.target and target is not None:
+        changes |= {"target": target, "target_problems": target_problems(target)}
+    return inputs.model_copy(update=changes), problems
+
+
+def _value(answers: Mapping[Question, Decision], question: str) -> Json:
+    decision = next((d for q, d in answers.items() if q == question), None)
+    return None if decision is None else decision.value
+
+
+def _label(label: Label, decision: Decision | None, receipts: Mapping[str, Receipt]) -> Label:
+    """A person's answer in the verdict's place. It rests on the receipts that the person cites."""
+    if decision is None:
+        return label
+    who = f"{decision.event.who}: {decision.event.why}".rstrip(": ")
+    value = decision.value
+    if value == "not_needed":
+        if not label.applicable:
+            return label
+        return replace(
+            label,
+            value=False,
+            verification=Verification.NOT_APPLICABLE,
+            status=Status.CONFIRMED,
+            receipts=(),
+            reason=who,
+        )
+    if label.applicable and value == label.value:
+        return label
+    cited = tuple(i for i in decision.event.evidence if i in receipts)
+    searched = bool(cited) and all(receipts[i].subject.startswith("search:") for i in cited)
+    absent = value is False and searched
+    return replace(
+        label,
+        value=value,
+        verification=Verification.SEARCHED_NOT_FOUND if absent else Verification.TOOL_VERIFIED,
+        status=Status.CONFIRMED,
+        receipts=cited,
+        reason=who,
+    )
+
+
+def _hours(row: Derivation, inputs: Inputs, labels: Sequence[Label], decision: Decision | None) -> compute.Estimate:
+    """A person's hours, or the stated parts again: with weights found released, training is no part of the rerun."""
+    value = None if decision is None else decision.value
+    if value == WRONG:
+        return compute.Estimate(low=None, mid=None, high=None, unknown=True, reason="a person found the hours wrong")
+    if value is not None and value != STANDS:
+        return compute.Estimate(low=value, mid=float(value), high=value, reason="as a person estimated")
+    before = row.label(Signal.WEIGHTS).value
+    after = next(one.value for one in labels if one.signal is Signal.WEIGHTS)
+    if before is not True and after is True:
+        return estimate(inputs.model_copy(update={"compute": [p for p in inputs.compute if p.kind != "train"]}))
+    if before is True and after is not True and not any(p.kind == "train" for p in inputs.compute):
+        reason = "the weights were found missing, and the hours of training are not stated"
+        return compute.Estimate(low=None, mid=None, high=None, unknown=True, reason=reason)
+    return estimate(inputs)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """A drop or replacement, as it was carried out: who left which split, and who came in by rule."""
+
+    event: Event
+    split: Literal["eval", "dev"] | None
+    left: str
+    entered: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Splits:
+    """The outcome of a replay. `problems`: replacements that the rule did not give, or could not."""
+
+    eval: tuple[str, ...]
+    dev: tuple[str, ...]
+    by_rule: Selection
+    dev_by_rule: Selection
+    changes: tuple[Change, ...]
+    problems: tuple[str, ...]
+
+    def split(self, paper: str) -> Literal["eval", "dev"] | None:
+        return "eval" if paper in self.eval else "dev" if paper in self.dev else None
+
+
+def replay(rows: Sequence[Audited], edition: Edition, events: Iterable[Event]) -> Splits:
+    """The splits: selection by rule over audited rows, then every drop and replacement, in fold order.
+
+    A dropped paper leaves a gap; a replaced one is followed by the next of its stratum's reserve, else the cheapest
+    left of its tier. Neither comes back, and no paper is in both splits.
+    """
+    candidates = [row.candidate() for row in rows]
+    evaluation = split_eval(candidates, edition)
+    development = split_dev(candidates, evaluation.ids, edition)
+    members: dict[Literal["eval", "dev"], list[str]] = {"eval": evaluation.ids, "dev": development.ids}
+    gone: set[str] = set()
+    changes: list[Change] = []
+    problems: list[str] = []
+    for event in events:
+        if event.kind not in ("drop", "replace"):
+            continue
+        gone.add(event.paper)
+        split = next((name for name, ids in members.items() if event.paper in ids), None)
+        entered = None
+        if split is not None:
+            place = members[split].index(event.paper)
+            if event.kind == "replace":
+                rule = evaluation if split == "eval" else development
+                entered = rule.replacement(event.paper, gone.union(*members.values()))
+            members[split][place : place + 1] = [] if entered is None else [entered]
+        if event.kind == "replace":
+            problems += _unruled(event, split, entered)
+        changes.append(Change(event=event, split=split, left=event.paper, entered=entered))
+    return Splits(
+        eval=tuple(members["eval"]),
+        dev=tuple(members["dev"]),
+        by_rule=evaluation,
+        dev_by_rule=development,
+        changes=tuple(changes),
+        problems=tuple(problems),
+    )
+
+
+def _unruled(event: Event, split: str | None, entered: str | None) -> list[str]:
+    if split is None:
+        return [f"{event.paper}: cannot be replaced, it is in no split"]
+    if entered is None:
+        return [f"{event.paper}: the reserve of its tier is empty; drop it instead"]
+    if event.value is not None and event.value != entered:
+        return [f"{event.paper}: {event.who} expected {event.value} in its place, the rule gives {entered}"]
+    return []

@@ -1,0 +1,136 @@
+"""The file in which people decide: one JSON object a line, read into ledger events, and written as a form to fill in.
+
+A line decides about one row:
+
+    {"paper": "2501.00001", "row_hash": "<64 hex digits>", "who": "ada", "at": "2026-03-01T12:00:00Z",
+     "answers": {"code_available": true, "claim": "stands", "hours": 3.5, …}, "why": "…", "evidence": ["<receipt id>"]}
+
+`answers` may hold any of the eleven questions (values: `ledger.value_problem`); null is not answered. `why` and
+`evidence` hold for all answers of the line, or are objects by question. `phase` is `revised` unless it says `blind`.
+`shown` is what the row said when the form was written; it is for the reader and decides nothing. A line as the form
+left it (no `who`, no answer) is skipped. A line with `kind` is any other event, as `ledger.Event` has it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pipeline.audit import Standing
+from pipeline.derivation import Derivation, judged
+from pipeline.evidence import Json
+from pipeline.ledger import QUESTIONS, Event, LedgerError, Question, explain
+
+
+class DecisionLine(BaseModel):
+    """One line of the file, as written by hand; see the module's text."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    paper: Annotated[str, Field(min_length=1)]
+    row_hash: str
+    who: str
+    at: str
+    answers: dict[Question, Json]
+    why: str | dict[Question, str] = ""
+    evidence: list[str] | dict[Question, list[str]] = Field(default_factory=list)
+    phase: Literal["blind", "revised"] = "revised"
+    shown: Json = None
+
+    def events(self) -> list[Event]:
+        given = {q: self.answers[q] for q in QUESTIONS if self.answers.get(q) is not None}
+        if not given and not self.who:
+            return []
+        if not given:
+            raise ValueError("no question is answered")
+        return [
+            Event(
+                kind="answer",
+                paper=self.paper,
+                row_hash=self.row_hash,
+                who=self.who,
+                at=self.at,
+                phase=self.phase,
+                question=question,
+                value=value,
+                why=self.why if isinstance(self.why, str) else self.why.get(question, ""),
+                evidence=self.evidence if isinstance(self.evidence, list) else self.evidence.get(question, []),
+            )
+            for question, value in given.items()
+        ]
+
+
+def read_decisions(text: str, name: str) -> list[Event]:
+    """The events of a decisions file, in its order; blank lines are skipped.
+
+    Raises LedgerError naming every bad line as `name:line: reason`; then none of the file is to be taken.
+    """
+    events: list[Event] = []
+    bad: list[str] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            events += _line(json.loads(line, object_pairs_hook=_once))
+        except ValidationError as error:
+            bad.append(f"{name}:{number}: {explain(error)}")
+        except ValueError as error:
+            bad.append(f"{name}:{number}: {error}")
+    if bad:
+        raise LedgerError("\n".join([*bad, f"{len(bad)} bad line(s); nothing was imported"]))
+    return events
+
+
+def _line(value: Json) -> Sequence[Event]:
+    if not isinstance(value, dict):
+        raise ValueError("a line must be one JSON object")
+    if "kind" in value:
+        return [Event.model_validate(value)]
+    return DecisionLine.model_validate(value).events()
+
+
+def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    """An object in which no key stands twice: the second would silently win."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        twice = next(k for k, _ in pairs if sum(k == other for other, _ in pairs) > 1)
+        raise ValueError(f"key {twice!r} stands twice")
+    return found
+
+
+def export_todo(rows: Iterable[Derivation], standings: Mapping[str, Standing]) -> str:
+    """A form with one line for each row that is not decided: its present hash, its open questions as null, and what the
+    row says.
+
+    `standings` by paper; a row without one has every question open.
+    """
+    lines: list[str] = []
+    for row in rows:
+        where = standings.get(row.arxiv_id)
+        if where is not None and where.state == "decided":
+            continue
+        form = {
+            "paper": row.arxiv_id,
+            "row_hash": row.row_hash,
+            "who": "",
+            "at": "",
+            "answers": dict.fromkeys(QUESTIONS if where is None else where.open),
+            "why": "",
+            "evidence": [],
+            "shown": shown(row),
+        }
+        lines.append(json.dumps(form, ensure_ascii=False) + "\n")
+    return "".join(lines)
+
+
+def shown(row: Derivation) -> dict[str, Json]:
+    """What the form shows beside the questions: what is judged, with the reason and the receipts of each label."""
+    return judged(row.inputs, row.labels) | {
+        "reasons": {str(one.signal): one.reason for one in row.labels},
+        "receipts": {str(one.signal): list(one.receipts) for one in row.labels},
+        "hours": row.hours,
+        "tier": row.tier,
+    }

@@ -1,0 +1,266 @@
+"""Prove a downloaded release, offline: hash every file, derive everything again, and compare row by row.
+
+With the folder alone: labels from receipts, tiers, hours, selection, splits. With an evidence pack also what may not be
+redistributed: targets at their anchors in the papers' sources, receipts on exchanges and bodies that exist.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import polars as pl
+from pydantic import ValidationError
+
+from pipeline.corpus import Exclusion
+from pipeline.derivation import Inputs
+from pipeline.editions import Edition
+from pipeline.evidence import Json, Receipt, canonical, digest
+from pipeline.ledger import Entry, LedgerError, explain
+from pipeline.release import gate
+from pipeline.release.compose import EARLY, Composition, IndexLine, Material, compose
+from pipeline.release.folder import MANIFEST, Sealed, by_name, facts, open_sealed, same
+from pipeline.release.gate import Case
+from pipeline.release.pack import Pack, pack_checks
+from pipeline.release.report import Check, Report, Tally
+from pipeline.release.tables import DOCUMENTS, SCHEMAS, TABLES, Lines, documents, frame, row_name, tables
+
+_RULES: Mapping[str, Mapping[str, str]] = {
+    "eval": {
+        "signals": "labels follow from receipts and decisions",
+        "score": "scores follow from the signals",
+        "tier": "tiers follow from the score",
+        "match_target": "targets are the recorded ones",
+        "split": "splits are the replay of selection and ledger",
+        **dict.fromkeys(("selection_band", "h100_band"), "bands follow from the hours"),
+        **dict.fromkeys(
+            (
+                *("h100_estimate", "h100_hours_estimate", "audited_h100_hours", "h100_estimate_basis"),
+                *("h100_recomputed_hours", "h100_arithmetic_mismatch", "h100_hours_adjudicated"),
+                "h100_needs_human_review",
+            ),
+            "hours follow from the compute parts and decisions",
+        ),
+    },
+}
+_TABLE_RULES: Mapping[str, str] = {
+    "eval": "rows follow from recorded inputs",
+    "dev": "rows follow from recorded inputs",
+    "sample": "derivation inputs are stored once, in order",
+    "receipts": "receipts are those of the sampled papers, in order",
+    "targets": "targets are the recorded ones",
+    "inventory": "candidates are the paper's inventory",
+    "selection": "selection is the rule's",
+    "ledger": "the ledger's chains are whole",
+    "exclusions": "every paper of the index is accounted for, once",
+    "index": "the index is stored once, in order",
+    "agent_view": "the agent view is the row by allow-list",
+}
+
+
+def verify(
+    folder: Path, evidence: Path | None = None, *, ledger_head: str | None = None, edition_hash: str | None = None,
+    code_print: str | None = None,
+) -> Report:  # fmt: skip
+    """Every check of a release's folder, and of an evidence pack where one is given. Never raises for a bad folder.
+
+    `ledger_head` and `edition_hash` are those published before the first episode; they catch whoever forges everything.
+    `code_print` is this machine's; a different one is noted, only a different result fails.
+    """
+    sealed, checks = open_sealed(folder)
+    if sealed is None:
+        return Report(checks)
+    material, read = _material(sealed)
+    if material is None:
+        return Report((*checks, read))
+    made = compose(material)
+    lines = {table: sealed.lines(table) for table in TABLES}
+    case = Case(material=material, made=made, lines=lines)
+    checks = (*checks, read, *(_tried(check, case) for check in gate.FOLDER))
+    checks = (*checks, _derived(sealed, material, made, lines), _rendered(sealed, lines))
+    checks = (*checks, _manifest_said(sealed, material, made, ledger_head, edition_hash))
+    if evidence is not None:
+        checks = (*checks, *_evidence(case, evidence))
+    notes = []
+    if code_print is not None and code_print != sealed.manifest["code_print"]:
+        notes.append("this release was made by another state of the code; its results were derived again all the same")
+    return Report(checks, tuple(notes))
+
+
+def _material(sealed: Sealed) -> tuple[Material | None, Check]:
+    """The recorded tables as typed values. None where a line is not what its table holds; every such line is named."""
+    tally = Tally("recorded tables can be read")
+    read: dict[str, list[object]] = {}
+    readers: Mapping[str, Callable[[dict[str, Json]], object]] = {
+        "sample": Inputs.model_validate,
+        "receipts": _receipt,
+        "ledger": Entry.from_json,
+        "index": lambda line: IndexLine(**line),
+        "exclusions": lambda line: Exclusion(**line),
+    }
+    edition = None
+    try:
+        settings = _document(sealed, "edition.json")
+        edition = Edition.model_validate(settings)
+        tally.look(
+            "edition.json", [] if digest(settings) == sealed.manifest["edition_hash"] else ["edition hash differs"]
+        )
+    except (ValidationError, ValueError, KeyError) as error:
+        tally.look("edition.json", [f"is no edition: {error}"])
+    for table in (*SCHEMAS, "agent_view"):
+        reader = readers.get(table, _json_object)
+        read[table] = []
+        for number, raw in enumerate(_texts(sealed, table), start=1):
+            where = f"{table}.jsonl line {number}"
+            try:
+                line = _json(raw)
+                where = f"{table}.jsonl {row_name(table, line)}"
+                read[table].append(reader(line))
+                tally.look(where, [] if canonical(line) == raw else ["is not canonical JSON"])
+            except ValidationError as error:
+                tally.look(where, [explain(error)])
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                tally.look(where, [str(error) if isinstance(error, LedgerError | ValueError) else f"lacks {error}"])
+    for name in _expected_files():
+        if name not in sealed.files:
+            tally.look(name, ["is missing from the release"])
+    for name in sorted(set(sealed.files) - set(_expected_files())):
+        tally.look(name, ["is no file of a release"])
+    check = tally.done()
+    if not check.ok or edition is None:
+        return None, check
+    receipts = [r for r in read["receipts"] if isinstance(r, Receipt)]
+    material = Material(
+        edition=edition,
+        index=tuple(line for line in read["index"] if isinstance(line, IndexLine)),
+        early=tuple(e for e in read["exclusions"] if isinstance(e, Exclusion) and e.stage in EARLY),
+        sample=tuple(i for i in read["sample"] if isinstance(i, Inputs)),
+        receipts={receipt.id: receipt for receipt in receipts},
+        entries=tuple(e for e in read["ledger"] if isinstance(e, Entry)),
+    )
+    return material, check
+
+
+def _texts(sealed: Sealed, table: str) -> list[str]:
+    data = sealed.files.get(f"{table}.jsonl", b"").decode(errors="replace")
+    return [line for line in data.split("\n") if line]
+
+
+def _expected_files() -> tuple[str, ...]:
+    return (*(f"{t}.jsonl" for t in TABLES), *(f"{t}.parquet" for t in SCHEMAS), *DOCUMENTS)
+
+
+def _json(raw: str) -> dict[str, Json]:
+    line = json.loads(raw)
+    if not isinstance(line, dict):
+        raise ValueError("is no JSON object")
+    return line
+
+
+def _json_object(line: dict[str, Json]) -> object:
+    return line
+
+
+def _document(sealed: Sealed, name: str) -> dict[str, Json]:
+    return _json(sealed.files[name].decode())
+
+
+def _receipt(line: dict[str, Json]) -> Receipt:
+    receipt = Receipt.from_json(line)
+    if receipt.id != line["id"]:
+        raise ValueError(f"receipt {line['id'][:16]} does not hash to its id")
+    return receipt
+
+
+def _tried(check: Callable[[Case], Check], case: Case) -> Check:
+    """A validator over lines that may lack anything: what it cannot read is a failure, not an exception."""
+    try:
+        return check(case)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        tally = Tally(check.__name__.replace("_", " "))
+        tally.look("a row of the splits", [f"cannot be read ({type(error).__name__}: {error})"])
+        return tally.done()
+
+
+def _derived(sealed: Sealed, material: Material, made: Composition, lines: Mapping[str, Lines]) -> Check:
+    """Every table derived again from the recorded ones, and compared field by field."""
+    tally = Tally("every row is what its evidence, edition and ledger give")
+    expected = tables(material, made)
+    for table in TABLES:
+        due, there = by_name(table, expected[table]), by_name(table, lines[table])
+        for name in sorted(due.keys() | there.keys()):
+            tally.look(f"{table}.jsonl {name}", _differences(table, due.get(name), there.get(name)))
+        if list(due) != list(there) and due.keys() == there.keys():
+            tally.look(f"{table}.jsonl", ["its lines are not in their order"])
+    for name, value in documents(material, made).items():
+        found = _document(sealed, name)
+        wrong = [
+            f"{k} is {found.get(k)!r}, derived {value.get(k)!r}" for k in value if not same(found.get(k), value.get(k))
+        ]
+        tally.look(name, wrong + [f"{k} does not belong here" for k in found.keys() - value.keys()])
+    return tally.done()
+
+
+def _differences(table: str, due: Mapping[str, Json] | None, there: Mapping[str, Json] | None) -> list[str]:
+    rule = _TABLE_RULES[table]
+    in_split = table in ("eval", "dev")
+    if due is None or there is None:
+        rule = "splits are the replay of selection and ledger" if in_split else rule
+        return [f"{rule}: this row {'is not derived' if due is None else 'is derived and missing'}"]
+    rules = _RULES["eval"] if in_split else {}
+    return [
+        f"{rules.get(field, rule)}: {field} is {there.get(field)!r:.200}, derived {due.get(field)!r:.200}"
+        for field in sorted(due.keys() | there.keys())
+        if field not in due or field not in there or not same(due[field], there[field])
+    ]
+
+
+def _rendered(sealed: Sealed, lines: Mapping[str, Lines]) -> Check:
+    """Parquet files hold exactly what the JSON lines hold."""
+    tally = Tally("Parquet renders the JSON lines")
+    for table in SCHEMAS:
+        tally.look(f"{table}.parquet", _unlike(table, lines[table], sealed.files[f"{table}.parquet"]))
+    return tally.done()
+
+
+def _unlike(table: str, lines: Lines, data: bytes) -> list[str]:
+    try:
+        due = frame(table, lines)
+        there = pl.read_parquet(io.BytesIO(data), use_pyarrow=False)
+    except BaseException as error:  # polars panics (a BaseException) on some damaged files
+        if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit | MemoryError):
+            raise
+        return [f"cannot be read ({type(error).__name__})"]
+    if due.schema != there.schema:
+        return ["its columns or their types are not the table's"]
+    if due.height != there.height:
+        return [f"has {there.height} rows, the JSON lines {due.height}"]
+    rows = zip(due.iter_rows(), there.iter_rows(), lines, strict=True)
+    return [f"row {row_name(table, line)}: differs from the JSON line" for a, b, line in rows if repr(a) != repr(b)]
+
+
+def _manifest_said(
+    sealed: Sealed, material: Material, made: Composition, ledger_head: str | None, edition_hash: str | None
+) -> Check:
+    tally = Tally("the manifest says what the files give")
+    due = facts(material, made, sealed.manifest["code_print"])
+    said = {key: sealed.manifest.get(key) for key in sealed.manifest if key not in ("files", "manifest_sha256")}
+    for key in sorted(due.keys() | said.keys()):
+        wrong = [] if same(due.get(key), said.get(key)) else [f"{key} is {said.get(key)!r}, derived {due.get(key)!r}"]
+        tally.look(MANIFEST, wrong)
+    for name, published in (("ledger_head", ledger_head), ("edition_hash", edition_hash)):
+        if published is not None:
+            tally.look(name, [] if due[name] == published else [f"is {due[name]}, and {published} was published"])
+    return tally.done()
+
+
+def _evidence(case: Case, place: Path) -> tuple[Check, ...]:
+    try:
+        pack = Pack.open(place)
+    except ValueError as error:
+        tally = Tally("the evidence pack can be read")
+        tally.look(str(place), [str(error)])
+        return (tally.done(),)
+    return (*pack_checks(case, pack), *(check(case, pack.paper) for check in gate.PAPERS))
