@@ -49,7 +49,7 @@ def run(work: Workplace, print_: str) -> Summary:
         Exclusion(
             key=i,
             title=records[i].title,
-            stage="bundles",
+            stage="sample",
             reason=NOT_SAMPLED,
             detail=f"rank {rank + 1} lies beyond the sample of {edition.sample_limit}",
         )

@@ -9,13 +9,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 Run = Callable[[argparse.Namespace], int]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand; returns its exit code. An error that a user can mend is one line on standard error, code 1."""
+    """Run one subcommand; returns its exit code. An error that a user can mend is one line on stderr, code 1."""
     arguments = _parser().parse_args(argv)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     try:
@@ -120,7 +121,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     from pipeline.release.verify import verify
 
     report = verify(arguments.folder, arguments.evidence)
-    print(json.dumps(report.to_json(), indent=2) if arguments.json else report.text())
+    print(json.dumps(asdict(report), indent=2) if arguments.json else "\n".join(report.lines()))
     return 0 if report.ok else 1
 
 

@@ -81,9 +81,9 @@ def closing(work: Workplace, end: End) -> str:
     if work.edition.world is not None and work.world.world.facts.fictional:
         parts += [
             "",
-            "All papers of this edition are fictional: they show the pipeline, not a conference. To run real ones offline,",
+            "All papers of this edition are fictional: they show the pipeline, not a conference. To run real ones,",
             "point it at a folder of papers and repositories:  reclaim build --world FOLDER",
-            "A live conference (needs a network):              reclaim build neurips-2025",
+            "or at a live conference (needs a network):        reclaim build neurips-2025",
         ]
     return "\n".join(parts)
 

@@ -1,0 +1,151 @@
+"""Release: pass the gate and freeze, or say what is in the way. A frozen folder is never written again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from assets import audit, bundles, classification, corpus
+from assets.stages import Checked, Stage, Summary, code_of, prints, read_rows, stages, write_rows
+from assets.workplace import Workplace
+from pipeline.bundles import files_of
+from pipeline.derivation import Inputs
+from pipeline.evidence import Exchange
+from pipeline.paper import Paper, read
+from pipeline.release import pack
+from pipeline.release.compose import IndexLine, Material
+from pipeline.release.freeze import FreezeError, Frozen, freeze
+from pipeline.release.gate import Given
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    name: Literal["released", "blocked", "waiting for people"]
+    detail: str
+    release: Path | None = None
+
+
+def run(work: Workplace, print_: str) -> Summary:
+    """Table `release`: where the frozen folder lies, or every failure of the gate. Rows that wait for people wait first."""
+    open_ = audit.waiting(audit.audited(work))
+    frozen, failures = (None, []) if open_ else _freeze(work)
+    listed = [{"where": f.where, "message": f.message, "rule": rule} for rule, f in failures]
+    place = frozen.place.name if frozen is not None and frozen.place is not None else None
+    row = {"release": place, "open": open_, "failures": listed}
+    write_rows(work, "release", [row], ["release"], print_)
+    if frozen is None:
+        return {"frozen": False, **open_}
+    return {
+        "frozen": place is not None,
+        "folder": str(frozen.place),
+        "eval": len(frozen.made.splits.eval),
+        "dev": len(frozen.made.splits.dev),
+        "failures": listed[:100],
+        "checks": [{"check": c.name, "checked": c.checked, "failed": len(c.failures)} for c in frozen.report.checks],
+    }
+
+
+def _freeze(work: Workplace):  # type: ignore[no-untyped-def]
+    """Freeze as the next version that is not taken by another release."""
+    made_from, given = material(work), _given(work)
+    version = 1
+    while True:
+        place = work.store.releases / f"{work.edition.name}-v{version}"
+        try:
+            frozen: Frozen = freeze(made_from, given, place, code_of(STAGE))
+        except FreezeError:
+            version += 1
+            continue
+        return frozen, [(check.name, f) for check in frozen.report.checks for f in check.failures]
+
+
+def material(work: Workplace) -> Material:
+    """What the release rests on, out of the tables and the ledger."""
+    kept = {row["index_key"]: row["arxiv_id"] for row in read_rows(work, "papers")}
+    index = [
+        IndexLine(key=r["key"], arxiv_id=kept.get(r["key"], ""), title=r["title"]) for r in read_rows(work, "index")
+    ]
+    early = [e for t in ("corpus", "bundle", "classification") for e in corpus.exclusions(work, f"{t}_exclusions")]
+    return Material(
+        edition=work.edition,
+        index=tuple(sorted(index, key=lambda line: line.key)),
+        early=tuple(sorted(early, key=lambda e: (e.key, e.stage, e.reason))),
+        sample=tuple(Inputs.model_validate(row["inputs"]) for row in read_rows(work, "rows")),
+        receipts=classification.receipts_of(work),
+        entries=tuple(work.ledger.entries()),
+    )
+
+
+def _given(work: Workplace) -> Given:
+    files = {row["arxiv_id"]: bundles.bundle_of(row).source_files for row in bundles.sampled(work)}
+
+    def paper(arxiv_id: str) -> Paper | None:
+        found = files.get(arxiv_id)
+        return None if found is None else read(files_of(found, work.store.blobs.get))
+
+    seen: dict[str, datetime] = {}
+    for id_, receipt in classification.receipts_of(work).items():
+        spans = [span for e in receipt.exchanges if (span := work.record.seen_span([e])) is not None]
+        if not receipt.exchanges:
+            seen[id_] = work.clock.now()  # read from the bundle: it cannot age
+        elif len(spans) == len(receipt.exchanges):
+            seen[id_] = min(last for _, last in spans)
+    present = prints(work)
+    current = [
+        (stage.name, work.store.table_print(work.edition.name, table), present[stage.name])
+        for stage in stages()
+        if stage.name != STAGE.name
+        for table in stage.tables
+    ]
+    return Given(papers=paper, seen=seen, frozen_at=work.clock.now(), stages=tuple(current))
+
+
+def verdict(work: Workplace) -> Verdict:
+    """How the last freeze of an edition ended."""
+    (row,) = read_rows(work, "release")
+    if row["open"]:
+        count = sum(row["open"].values())
+        how = ", ".join(f"{n} {state}" for state, n in row["open"].items())
+        return Verdict("waiting for people", f"{count} pool rows are not decided ({how}); see `reclaim audit form`")
+    if row["release"] is None:
+        lines = [f"{f['rule']}: {f['where']}: {f['message']}" for f in row["failures"]]
+        more = "\n".join(f"  - {line}" for line in lines[:40])
+        return Verdict("blocked", f"{len(lines)} failures at the gate\n{more}")
+    place = work.store.releases / row["release"]
+    return Verdict("released", f"{row['release']}, every check of the gate passed", place)
+
+
+def export_evidence(work: Workplace, place: Path) -> str:
+    """Write the evidence pack of the edition's release: exchanges and bodies of its receipts, sources of its papers."""
+    exchanges: dict[str, Exchange] = {}
+    for receipt in classification.receipts_of(work).values():
+        for id_ in receipt.exchanges:
+            found = work.record.get_exchange(id_)
+            if found is not None:
+                exchanges[id_] = found
+    papers = {
+        row["arxiv_id"]: {f.path: f.sha256 for f in bundles.bundle_of(row).source_files}
+        for row in bundles.sampled(work)
+    }
+    written = pack.export(exchanges.values(), papers, work.store.blobs.get, place)
+    return f"{written}: {len(exchanges)} exchanges, sources of {len(papers)} papers; not for redistribution"
+
+
+def check(work: Workplace) -> Checked:
+    """The gate passed and the folder is frozen."""
+    (row,) = read_rows(work, "release")
+    faults = [f"{f['rule']}: {f['where']}: {f['message']}" for f in row["failures"]]
+    return 1, faults + [f"{n} rows {state}" for state, n in row["open"].items()]
+
+
+STAGE = Stage(
+    name="release",
+    after=("corpus", "bundles", "classification", "selection", "audit"),
+    tables=("release",),
+    rules=("pipeline.release.gate", "pipeline.release.freeze"),
+    parts=("release",),
+    run=run,
+    check=check,
+)
