@@ -1,0 +1,127 @@
+"""Step 6 of the guide: which data sets the target needs, which of them are the authors' own, or that it makes its data."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from classifiers.embedded.candidates import Candidate
+from classifiers.embedded.claim import Claim, OwnNames
+from classifiers.embedded.words import METRICS, squeezed
+from pipeline import reference
+from pipeline.answers import DatasetWord
+from pipeline.paper import Paper, Sentence
+
+_CUSTOM = re.compile(
+    r"\b(we (?:\w+ )?(?:collect|annotat|curat|crawl|scrap|gather|assembl|construct|relabel|re-?label|subsampl|filter)\w*|our (?:new |own )?(?:data ?set|benchmark|corpus)"
+    r"|(?:custom|random|small) subset|subset of|subsampled?|own (?:split|labels|annotations)|newly (?:collected|annotated)|in-house|proprietary)\b",
+    re.IGNORECASE,
+)
+_MADE = re.compile(
+    r"\b(synthetic\w*|simulated|generated (?:from|by|data)|sampled? from|toy (?:data|problem|example|task)|randomly (?:generated|drawn|sampled)"
+    r"|numerical(?:ly)?|drawn from|analytic\w*|closed[- ]form)\b",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(
+    r"\b(?:on|in|of|from|across|over|for)\s+(?:the\s+|our\s+|a\s+)?(?:\w+\s+(?:task|tasks|split|subset|benchmark|data ?set|version)\s+of\s+)?"
+    r"([A-Z][\w]*(?:[-/.][\w]+)*(?:\s?(?:[A-Z0-9][\w.-]*))?)"
+)
+_LIKE_DATA = re.compile(r"([a-z][A-Z]|[A-Z]{2,}|\d|Bench|Set|Net|QA|Corpus|Eval)")
+
+
+@dataclass(frozen=True, slots=True)
+class DataFound:
+    """`made` is the sentence which says that the target makes its data, where it needs none; else ""."""
+
+    datasets: tuple[DatasetWord, ...]
+    made: str
+
+
+def find_data(paper: Paper, claim: Claim | None, candidate: Candidate | None, own: OwnNames) -> DataFound:
+    """The data of the target: named in its cell's headers, else in its caption, else in the claim, else around it."""
+    if candidate is None:
+        return DataFound((), "")
+    heads = f"{candidate.column_text} . {candidate.row_text}"
+    around = candidate.where if candidate.table is None else candidate.table.caption
+    claimed = claim.sentence if claim else ""
+    for text in (heads, around, claimed):
+        if listed := reference.benchmarks_in(text):
+            return DataFound(tuple(_word(paper, b.name, text) for b in listed[:3]), "")
+    for text in (around, claimed, paper.abstract):
+        if named := _named(text, own):
+            return DataFound((_unlisted(paper, named[0]),), "")
+    section = _section(paper, candidate)
+    nearby = " ".join(s.text for s in section)
+    if listed := reference.benchmarks_in(nearby):
+        return DataFound((_word(paper, listed[0].name, nearby),), "")
+    made = next((s.text for s in [*section, *paper.sentences()] if _MADE.search(s.text) and not s.appendix), "")
+    if made:
+        return DataFound((), made)
+    everywhere = reference.benchmarks_in(
+        " ".join(s.text for s in paper.sentences() if not s.appendix and s.place == "body")
+    )
+    return DataFound((_word(paper, everywhere[0].name, ""),) if everywhere else (), "")
+
+
+def _word(paper: Paper, name: str, text: str) -> DatasetWord:
+    """A listed benchmark; custom where the paper says, in the sentence that introduces it, that it uses its own part of it."""
+    mentions = [s for s in paper.sentences() if reference.names_benchmark(s.text, name)]
+    introduced = next(
+        (s for s in mentions if re.search(r"\b(we|data ?sets?|use|train|split|evaluat)", s.text, re.IGNORECASE)), None
+    )
+    first = introduced or (mentions[0] if mentions else None)
+    custom = bool(_CUSTOM.search(text)) or any(
+        _CUSTOM.search(s.text) and re.search(r"\bsubset|own|relabel|filter|subsampl", s.text) for s in mentions[:6]
+    )
+    return DatasetWord(name=name, custom=custom, quote=first.text if first else "")
+
+
+def _unlisted(paper: Paper, name: str) -> DatasetWord:
+    """A data set that no table lists; the authors' own where they say that they made it, or give it away."""
+    mentions = [s for s in paper.sentences() if name in s.text]
+    made = re.compile(
+        rf"\b(introduc|present|propos|construct|collect|curat|build|releas|creat|annotat)\w*\b[^.]*{re.escape(name)}",
+        re.IGNORECASE,
+    )
+    own = any(made.search(s.text) or (_CUSTOM.search(s.text) and "our" in s.text.lower()) for s in mentions)
+    given = any(name in link.sentence and "datasets" in link.url for link in paper.links if link.visible)
+    return DatasetWord(name=name, custom=own or given, quote=mentions[0].text if mentions else "")
+
+
+def _named(text: str, own: OwnNames) -> list[str]:
+    """Names after "on" or "in" that look like a data set's and are neither the method nor a metric."""
+    found: list[str] = []
+    for match in _AFTER.finditer(text):
+        name = match[1].strip(" .,;:")
+        known = {squeezed(n) for n in own.names}
+        if (
+            _LIKE_DATA.search(name)
+            and squeezed(name) not in known
+            and name.lower() not in METRICS
+            and not _common(name)
+        ):
+            found.append(name)
+    return list(dict.fromkeys(found))
+
+
+def _common(name: str) -> bool:
+    if re.search(
+        r"\b(NVIDIA|GPU|CPU|TPU|Table|Figure|Section|LLMs?|Transformers?|ResNet|ViT|BERT|GPT|Llama|Qwen|API|Appendix|Theorem)",
+        name,
+    ):
+        return True
+    return bool(re.fullmatch(r"[A-Z]?\d+(?:\.\d+)?[a-zA-Z%]?", name))
+
+
+def _section(paper: Paper, candidate: Candidate) -> list[Sentence]:
+    offset = (
+        candidate.table.anchor.offset
+        if candidate.table
+        else candidate.sentence.anchor.offset
+        if candidate.sentence
+        else -1
+    )
+    inside = [s for s in paper.sections if s.start <= offset < s.end and s.level == 1]
+    if not inside:
+        return []
+    return [s for s in paper.sentences() if inside[-1].start <= s.anchor.offset < inside[-1].end]

@@ -1,0 +1,162 @@
+"""Step 5 of the guide: the parts of the hours, from what the paper says about its compute. No number is invented."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from classifiers.embedded.words import words
+from pipeline.answers import ComputeWord, TargetWord
+from pipeline.paper import ComputeMention, Paper
+from pipeline.row import BasisKind
+
+FLOP_AN_H100_HOUR = 1.42e18
+"""989 TFLOP/s, dense 16-bit, at 40 % utilisation, for an hour."""
+
+_TRAINS = re.compile(
+    r"\b(pre-?train\w*|train\w*|fine-?tun\w*|optimi[sz]\w*|epochs?|student|teacher|converge\w*|learn\w*)\b",
+    re.IGNORECASE,
+)
+_EVALUATES = re.compile(
+    r"\b(evaluat\w*|inference|infer\w*|test(?:ing| set| time)|sampl(?:ing|es?)|generat\w+|decod\w+|predict\w*|benchmarking|scor\w+)\b",
+    re.IGNORECASE,
+)
+_EPOCHS = re.compile(r"\b(\d{1,5})\s+(?:training\s+)?epochs\b", re.IGNORECASE)
+_STEPS = re.compile(
+    r"\b(\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?\s?[kKM]?)\s+(?:training\s+)?(?:steps|iterations|updates)\b", re.IGNORECASE
+)
+_SEARCHES = re.compile(
+    r"\b(search|sweep|tuning of|hyper-?parameter|debug\w*|fail\w*|prelimin\w*|prototyp\w*)\b", re.IGNORECASE
+)
+_ALL_SEEDS = re.compile(
+    r"\b(all|the|for) (?:\w+ )?(?:seeds|runs|repetitions|trials)\b|\bin total\b|\baltogether\b", re.IGNORECASE
+)
+
+Work = Literal["train", "eval"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """The parts of one faithful rerun. No part at all where the paper gives nothing to go by."""
+
+    parts: tuple[ComputeWord, ...]
+    basis_kind: BasisKind
+    basis: str
+
+
+def find_hours(paper: Paper, target: TargetWord | None, *, trains: bool) -> Hours:
+    """`trains`: the rerun must train, since weights of this configuration are not released and something is trained."""
+    if target is None:
+        return Hours((), "compute_unspecified", "no target, so nothing to cost")
+    arms = 2 if target.bar_kind in ("direction", "magnitude") else 1
+    runs = arms * (target.n_seeds or 1)
+    usable = [_completed(m, paper) for m in paper.compute if not (m.denial or m.acknowledgement)]
+    timed = [m for m in usable if _has_time(m)]
+    parts: list[ComputeWord] = []
+    found: list[ComputeMention] = []
+    for work in ("train", "eval") if trains else ("eval",):
+        best = _best(timed, work, target, found)  # type: ignore[arg-type]
+        if best is not None:
+            found.append(best)
+            parts.append(_part(best, work, runs, paper))  # type: ignore[arg-type]
+    if trains and not any(p.kind == "train" for p in parts):
+        return Hours((), "compute_unspecified", "the paper states no time for a training run of the target")
+    if not parts:
+        return Hours((), "compute_unspecified", "the paper states no time for an evaluation of the target")
+    reported = all(m.hours is not None for m in found)
+    said = "; ".join(f"{p.kind}: {' '.join(p.quote.split())[:160]}" for p in parts)
+    return Hours(tuple(parts), "paper_reported" if reported else "derived_from_config", f"{runs} run(s). {said}"[:600])
+
+
+def _completed(mention: ComputeMention, paper: Paper) -> ComputeMention:
+    """A mention without a device takes the paper's only one; without a count, the count said beside that device."""
+    if mention.devices or mention.cpu_only:
+        return mention
+    named = [m for m in paper.compute if m.devices and not (m.denial or m.acknowledgement)]
+    devices = {m.devices for m in named}
+    if len(devices) != 1:
+        return mention
+    counts = {m.count for m in named if m.count is not None}
+    return replace(
+        mention, devices=named[0].devices, count=mention.count or (counts.pop() if len(counts) == 1 else None)
+    )
+
+
+def _has_time(mention: ComputeMention) -> bool:
+    return any(x is not None for x in (mention.hours, mention.time_per_epoch, mention.time_per_step, mention.flops))
+
+
+def _does(mention: ComputeMention, work: Work) -> bool:
+    """Whether the mention speaks of this work; one that names neither counts for both."""
+    trains, evaluates = bool(_TRAINS.search(mention.quote)), bool(_EVALUATES.search(mention.quote))
+    if not trains and not evaluates:
+        return True
+    return trains if work == "train" else evaluates
+
+
+def _best(
+    timed: Sequence[ComputeMention], work: Work, target: TargetWord, used: Sequence[ComputeMention]
+) -> ComputeMention | None:
+    """The mention nearest to the target: of one run rather than a table, of its configuration, first in reading order."""
+    wanted = words(f"{target.config} {target.dataset} {target.metric}")
+
+    def rank(pair: tuple[int, ComputeMention]) -> tuple[float, ...]:
+        index, mention = pair
+        scope = {"run": 0, "seed": 0, None: 1, "table": 2, "paper": 3}[mention.scope]
+        other = _EVALUATES if work == "train" else _TRAINS
+        mixed = bool(other.search(mention.quote)) and not mention.hours_kind == "device"
+        return (scope, mixed and work == "eval", -len(words(mention.quote) & wanted), index)
+
+    fitting = [
+        (i, m)
+        for i, m in enumerate(timed)
+        if _does(m, work)
+        and m not in used
+        and not m.includes_failed
+        and not _SEARCHES.search(m.quote)
+        and m.scope != "paper"
+    ]
+    if work == "eval" and used:
+        # Beside a training part only a mention of evaluation itself adds anything.
+        fitting = [(i, m) for i, m in fitting if _EVALUATES.search(m.quote) and not _TRAINS.search(m.quote)]
+    return min(fitting, key=rank)[1] if fitting else None
+
+
+def _part(mention: ComputeMention, work: Work, runs: int, paper: Paper) -> ComputeWord:
+    covered = mention.scope == "table" or bool(
+        _ALL_SEEDS.search(mention.quote) and mention.scope not in ("run", "seed")
+    )
+    device = mention.devices[0] if mention.devices else ""
+    wall, device_hours = None, None
+    if mention.hours is not None:
+        wall, device_hours = (None, mention.hours) if mention.hours_kind == "device" else (mention.hours, None)
+    elif mention.time_per_epoch is not None and (epochs := mention.epochs or _only(_EPOCHS, paper)):
+        wall = mention.time_per_epoch * epochs
+    elif mention.time_per_step is not None and (steps := mention.steps or _only(_STEPS, paper)):
+        wall = mention.time_per_step * steps
+    elif mention.flops is not None:
+        device, device_hours = "H100", mention.flops / FLOP_AN_H100_HOUR
+    count = float(mention.count) if mention.count is not None else None
+    return ComputeWord(
+        kind=work,
+        device=device,
+        count=None if device_hours is not None else count,
+        wall_hours=wall,
+        device_hours=device_hours,
+        runs=1 if covered else runs,
+        quote=mention.quote,
+        cpu_only=mention.cpu_only,
+    )
+
+
+def _only(pattern: re.Pattern[str], paper: Paper) -> float | None:
+    """The amount the paper states, where it states just one: two schedules cannot be told apart by rule."""
+    body = (s.text for s in paper.sentences() if not s.appendix)
+    amounts = {m[1].replace(",", "") for text in body for m in pattern.finditer(text)}
+    if len(amounts) != 1:
+        return None
+    text = amounts.pop()
+    scale = {"k": 1e3, "K": 1e3, "M": 1e6}.get(text[-1:], 1.0)
+    return float(text.rstrip("kKM ")) * scale

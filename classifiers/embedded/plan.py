@@ -1,0 +1,117 @@
+"""Step 7 of the guide: where to look next. Leads first, then the homes of the data, then searches that prove absence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from classifiers.embedded.sights import Sight, View, carries
+from classifiers.embedded.words import words
+from classifiers.places import Call, call_for
+from pipeline import artifacts, reference
+from pipeline.evidence import Outcome, Signal
+
+FOLLOWED = 8
+"""Leads followed from one page or README, and results looked at from one kind of search."""
+
+
+def wanted(view: View) -> list[Call]:
+    """The calls worth making now, in order, each once; those already made are left to the caller to drop."""
+    if view.reading.kind != "empirical":
+        return []
+    calls = [*_leads(view), *_homes(view)]
+    if not calls or all(_made(view, c) for c in calls):
+        calls += [*_code_searches(view), *_weights_searches(view), *_data_searches(view)]
+    return list({c.key: c for c in calls}.values())
+
+
+def _made(view: View, call: Call) -> bool:
+    return any(Call.of(r.tool, **dict(r.arguments)).key == call.key for r in view.receipts)
+
+
+def _leads(view: View) -> Iterator[Call]:
+    """Own pages and READMEs lead to repositories and Hub entries: the place is what counts, not the page."""
+    for receipt in view.receipts:
+        if receipt.subject not in view.own or receipt.outcome is not Outcome.AVAILABLE:
+            continue
+        facts = receipt.facts
+        urls = [str(u) for u in (*(facts.get("readme_links") or ()), *(facts.get("links") or ()))]
+        artifact = [u for u in urls if artifacts.on(u, artifacts.ARTIFACT_HOSTS) and not _is_page(u)]
+        yield from (call_for(u) for u in artifact[:FOLLOWED])
+
+
+def _is_page(url: str) -> bool:
+    """An organisation, a badge or an issue list on an artifact host is no artifact."""
+    subject = artifacts.subject(url)
+    on_hub = artifacts.on(url, ("github.com", "huggingface.co"))
+    return (on_hub and subject.startswith("url:")) or bool(
+        re.search(r"/(issues|actions|stargazers|network|badge)", url)
+    )
+
+
+def _homes(view: View) -> Iterator[Call]:
+    """The home of each listed benchmark of the target."""
+    for word in view.reading.data.datasets:
+        listed = reference.benchmark(word.name)
+        if listed is not None and not word.custom:
+            yield call_for(listed.home)
+
+
+def names(view: View) -> list[str]:
+    """What to search by: the own method's names, else the title's head."""
+    title = view.briefing.given.paper.title
+    head = title.partition(":")[0]
+    return [*view.reading.own.names[:2], *([head] if len(head.split()) <= 6 else [])]
+
+
+def _code_searches(view: View) -> Iterator[Call]:
+    """By title, and by name with the title's rarest words; then the hits that carry the name or the title."""
+    if view.meeting(Signal.CODE):
+        return
+    title = " ".join(view.briefing.given.paper.title.split())
+    known = names(view)
+    yield Call.of("github_search_repositories", query=_query(title))
+    rest = [w for w in re.findall(r"[A-Za-z][\w-]{3,}", title) if w.lower() in words(title)]
+    second = " ".join(dict.fromkeys([*known[:1], *rest[:2]])) if known else " ".join(rest[:4])
+    if _query(second) and _query(second) != _query(title):
+        yield Call.of("github_search_repositories", query=_query(second))
+    else:
+        yield Call.of("github_search_code", query=_query(title))
+    likely = [hit for hit in view.results("github_search_repositories") if _likely(hit, title, known)]
+    yield from (Call.of("github_repo", repo=hit) for hit in likely[:3])
+
+
+def _weights_searches(view: View) -> Iterator[Call]:
+    if view.reading.trained.kind == "none" or view.meeting(Signal.WEIGHTS):
+        return
+    known = names(view)
+    query = known[0] if known else view.briefing.given.paper.title
+    yield Call.of("hub_search", kind="model", query=_query(query))
+    hits = [h for h in view.results("hub_search", "model") if any(carries(n, h) for n in known)]
+    yield from (Call.of("hub_repo", kind="model", repo=hit) for hit in hits[:2])
+
+
+def _data_searches(view: View) -> Iterator[Call]:
+    """Data sets that no sight shows open or shut: search the Hub by name and look at what carries it."""
+    for word in view.reading.data.datasets:
+        if any(s.receipt.outcome is not Outcome.UNDETERMINED and not _silent(view, s) for s in view.data_sights(word)):
+            continue
+        yield Call.of("hub_search", kind="dataset", query=_query(word.name))
+        hits = [hit for hit in view.results("hub_search", "dataset") if carries(word.name, hit)]
+        yield from (Call.of("hub_repo", kind="dataset", repo=hit) for hit in hits[:2])
+
+
+def _silent(view: View, sight: Sight) -> bool:
+    """Available, and yet no data: a page or a repository that says nothing about where the data is."""
+    return sight.receipt.outcome is Outcome.AVAILABLE and not view.opens(sight)
+
+
+def _likely(hit: str, title: str, known: list[str]) -> bool:
+    """Whether a repository's name carries the method's, or shares much of the title."""
+    shared = words(title) & words(hit.replace("/", " ").replace("-", " ").replace("_", " "))
+    return any(carries(name, hit) for name in known) or len(shared) >= max(2, len(words(title)) // 3)
+
+
+def _query(text: str) -> str:
+    """Words only, within the services' 256 characters: search operators in a title are text, not orders."""
+    return " ".join(re.findall(r"[\w][\w.+-]*", text))[:200]

@@ -1,0 +1,241 @@
+"""The ten tools as a model sees them: thin wrappers that run a probe in a thread, keep its receipt and show little JSON.
+
+Nothing here judges. A probe that raises leaves an undetermined receipt, so that no tool dies unheard.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from pydantic_ai import RunContext, Tool
+from pydantic_ai.tools import ToolDefinition
+
+from pipeline.artifacts import subject
+from pipeline.evidence import Json, Outcome, Receipt
+from pipeline.paper import Paper
+
+Seen = tuple[Receipt, dict[str, Json]]
+HubKind = Literal["model", "dataset", "space"]
+
+
+class Probes(Protocol):
+    """The ten typed functions of one paper. Synchronous; each returns its receipt and what is worth reading of the answer."""
+
+    def github_search_repositories(self, query: str) -> Seen: ...
+    def github_search_code(self, query: str) -> Seen: ...
+    def github_repo(self, repo: str) -> Seen: ...
+    def github_tree(self, repo: str, path: str = "") -> Seen: ...
+    def github_file(self, repo: str, path: str) -> Seen: ...
+    def hub_search(self, query: str, kind: HubKind = "model") -> Seen: ...
+    def hub_repo(self, repo: str, kind: HubKind = "model") -> Seen: ...
+    def hub_tree(self, repo: str, kind: HubKind = "model", path: str = "") -> Seen: ...
+    def fetch_url(self, url: str) -> Seen: ...
+    def supplement_file(self, path: str) -> Seen: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """How much an episode may ask. Counts; `result_chars` characters of JSON a tool result; `links` of the link check."""
+
+    rounds: int = 10
+    tool_calls: int = 60
+    per_tool: int = 12
+    repairs: int = 2
+    result_chars: int = 40_000
+    links: int = 60
+
+    @property
+    def requests(self) -> int:
+        """Rounds with tools, one for the answer, and one a repair."""
+        return self.rounds + 1 + self.repairs
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PaperInput:
+    """What an episode reads: the paper's id, the digest of its bundle, the paper, and the supplement's files (path, bytes)."""
+
+    record: str
+    bundle: str
+    paper: Paper
+    supplement: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Briefing:
+    """What a model has before its first turn: the paper, what the link check saw, how much it may ask."""
+
+    given: PaperInput
+    linked: tuple[Receipt, ...]
+    limits: Limits
+
+
+@dataclass(kw_only=True)
+class Desk:
+    """One episode's working state: what was asked, and every receipt in call order."""
+
+    given: PaperInput
+    probes: Probes
+    limits: Limits
+    receipts: list[Receipt] = field(default_factory=list)
+    used: Counter[str] = field(default_factory=Counter)
+    requests: int = 0
+
+    @property
+    def spent(self) -> str:
+        """Why no tool is offered any more, or ""."""
+        if sum(self.used.values()) >= self.limits.tool_calls:
+            return "tool_limit"
+        return "request_limit" if self.requests > self.limits.rounds else ""
+
+    def call(self, tool: str, arguments: Mapping[str, Json]) -> Seen:
+        """Run one probe and keep its receipt. Never raises for what a probe does."""
+        try:
+            receipt, content = getattr(self.probes, tool)(**arguments)
+        except Exception as fault:
+            receipt, content = crashed(self.given.record, tool, arguments, fault), {}
+        self.receipts.append(receipt)
+        return receipt, content
+
+
+def crashed(paper: str, tool: str, arguments: Mapping[str, Json], fault: Exception) -> Receipt:
+    """The receipt of a probe that died: undetermined, since a broken tool says nothing about the world."""
+    return Receipt(
+        paper=paper,
+        tool=tool,
+        arguments=dict(arguments),
+        exchanges=(),
+        outcome=Outcome.UNDETERMINED,
+        reason=f"tool_crashed: {type(fault).__name__}: {fault}"[:300],
+        subject=subject_asked(tool, arguments),
+    )
+
+
+def subject_asked(tool: str, arguments: Mapping[str, Json]) -> str:
+    """The subject a call is about, as far as its arguments tell."""
+    if tool in ("github_search_repositories", "github_search_code"):
+        return "search:github"
+    if tool == "hub_search":
+        return "search:hub"
+    if tool.startswith("github_"):
+        return f"github:{arguments.get('repo', '')}".lower()
+    if tool.startswith("hub_"):
+        return f"hf:{arguments.get('kind', 'model')}:{arguments.get('repo', '')}"
+    return subject(str(arguments["url"])) if "url" in arguments else f"supplement:{arguments.get('path', '')}"
+
+
+def shown(receipt: Receipt, content: Mapping[str, Json], room: int) -> dict[str, Json]:
+    """What the model sees of one call: the receipt, then the content cut to fit into `room` characters of JSON."""
+    result: dict[str, Json] = {
+        "receipt": receipt.id,
+        "subject": receipt.subject,
+        "outcome": str(receipt.outcome),
+        "reason": receipt.reason,
+        "facts": bounded(dict(receipt.facts), room // 2),
+    }
+    left = room - len(json.dumps(result, ensure_ascii=False))
+    result["content"] = bounded(dict(content), max(left, 0))
+    return result
+
+
+def bounded(value: Json, room: int) -> Json:
+    """`value` with long texts and lists cut, the longest first, until its JSON has at most `room` characters."""
+    for limit in (20_000, 8_000, 3_000, 1_000, 300, 80):
+        cut = _cut(value, limit)
+        if len(json.dumps(cut, ensure_ascii=False)) <= room:
+            return cut
+    return {"cut": "too large to show"} if isinstance(value, dict) else None
+
+
+def _cut(value: Json, limit: int) -> Json:
+    if isinstance(value, str):
+        return value if len(value) <= limit else value[:limit] + f"… [{len(value) - limit} more characters]"
+    if isinstance(value, Mapping):
+        return {str(k): _cut(v, limit) for k, v in value.items()}
+    if isinstance(value, Sequence):
+        most = max(limit // 20, 5)
+        kept = [_cut(v, limit) for v in value[:most]]
+        return kept if len(value) <= most else [*kept, f"… [{len(value) - most} more]"]
+    return value
+
+
+async def _ask(ctx: RunContext[Desk], tool: str, **arguments: Json) -> dict[str, Json]:
+    desk = ctx.deps
+    if desk.spent == "tool_limit" or desk.used[tool] >= desk.limits.per_tool:
+        # Hiding works between rounds only; many calls in one round meet the limit here.
+        return {"refused": f"{tool} has no calls left in this episode; answer from what you have"}
+    desk.used[tool] += 1
+    receipt, content = await asyncio.to_thread(desk.call, tool, arguments)
+    return shown(receipt, content, desk.limits.result_chars)
+
+
+async def github_search_repositories(ctx: RunContext[Desk], query: str) -> dict[str, Any]:
+    """Search GitHub for repositories, by title, method name or authors."""
+    return await _ask(ctx, "github_search_repositories", query=query)
+
+
+async def github_search_code(ctx: RunContext[Desk], query: str) -> dict[str, Any]:
+    """Search code on GitHub for an exact name that only this paper's code would hold."""
+    return await _ask(ctx, "github_search_code", query=query)
+
+
+async def github_repo(ctx: RunContext[Desk], repo: str) -> dict[str, Any]:
+    """Overview of one GitHub repository `owner/name`: files, README, what it holds and links to."""
+    return await _ask(ctx, "github_repo", repo=repo)
+
+
+async def github_tree(ctx: RunContext[Desk], repo: str, path: str = "") -> dict[str, Any]:
+    """List the files of a GitHub repository, all or below a folder."""
+    return await _ask(ctx, "github_tree", repo=repo, path=path)
+
+
+async def github_file(ctx: RunContext[Desk], repo: str, path: str) -> dict[str, Any]:
+    """Read one file of a GitHub repository."""
+    return await _ask(ctx, "github_file", repo=repo, path=path)
+
+
+async def hub_search(ctx: RunContext[Desk], query: str, kind: HubKind = "model") -> dict[str, Any]:
+    """Search the Hugging Face Hub for models, data sets or spaces."""
+    return await _ask(ctx, "hub_search", query=query, kind=kind)
+
+
+async def hub_repo(ctx: RunContext[Desk], repo: str, kind: HubKind = "model") -> dict[str, Any]:
+    """Overview of one repository on the Hugging Face Hub: files, gate, whether a stranger gets its bytes."""
+    return await _ask(ctx, "hub_repo", repo=repo, kind=kind)
+
+
+async def hub_tree(ctx: RunContext[Desk], repo: str, kind: HubKind = "model", path: str = "") -> dict[str, Any]:
+    """List the files of a repository on the Hugging Face Hub."""
+    return await _ask(ctx, "hub_tree", repo=repo, kind=kind, path=path)
+
+
+async def fetch_url(ctx: RunContext[Desk], url: str) -> dict[str, Any]:
+    """Fetch a web page or the head of a file; the targets of a page's links are kept."""
+    return await _ask(ctx, "fetch_url", url=url)
+
+
+async def supplement_file(ctx: RunContext[Desk], path: str) -> dict[str, Any]:
+    """Read one file of this paper's supplement; an empty path lists all of them."""
+    return await _ask(ctx, "supplement_file", path=path)
+
+
+TOOLS = (
+    *(github_search_repositories, github_search_code, github_repo, github_tree, github_file),
+    *(hub_search, hub_repo, hub_tree, fetch_url, supplement_file),
+)
+
+
+async def _offered(ctx: RunContext[Desk], tool: ToolDefinition) -> ToolDefinition | None:
+    """Hide a tool after its share, and every tool once the episode's is spent: what is left is to answer."""
+    desk = ctx.deps
+    desk.requests = ctx.run_step
+    return None if desk.spent or desk.used[tool.name] >= desk.limits.per_tool else tool
+
+
+def tools() -> list[Tool[Desk]]:
+    """The ten tools. Sequential, since receipts stand in call order whatever a thread does."""
+    return [Tool(f, takes_ctx=True, prepare=_offered, sequential=True, max_retries=3) for f in TOOLS]
