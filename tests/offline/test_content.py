@@ -81,8 +81,6 @@ def test_reading_what_was_not_recorded_is_an_error_but_its_size_is_known():
 
 NAME = st.text("abc/", min_size=1, max_size=8).filter(lambda text: text.strip("/") == text and "//" not in text)
 FILES = st.dictionaries(NAME, st.binary(max_size=99))
-    st.text("abc/", min_size=1, max_size=8).filter(lambda t: t.strip("/") == t), st.binary(max_size=99)
-)
 
 
 @settings(deadline=None)
