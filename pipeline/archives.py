@@ -31,13 +31,15 @@ class Limits:
     """Bounds of one `unpack` call. Bytes of content; `depth` is how many levels of archives inside archives are opened.
 
     Content may be `ratio` times the packed bytes, but `free_bytes` are always allowed, since a few kilobytes of zeros
-    compress a thousandfold in honest archives too.
+    compress a thousandfold in honest archives too. The last eighth of the allowance is for members of at most
+    `small_bytes` (packed): code must not be lost because data came before it.
     """
 
-    total_bytes: int = 512 * MB
+    total_bytes: int = 256 * MB
     file_bytes: int = 128 * MB
     free_bytes: int = 64 * MB
     ratio: int = 100
+    small_bytes: int = MB
     members: int = 50_000
     depth: int = 0
     name_length: int = 512
@@ -77,7 +79,8 @@ def unpack(data: bytes, limits: Limits = SOURCE) -> Unpacked:
     Deterministic: same bytes and limits, same result.
     """
     content, wrapped, warnings = _unwrapped(data, limits)
-    state = _State(limits=limits, left=limits_for(data, limits))
+    allowed = allowance(data, limits)
+    state = _State(limits=limits, left=allowed, reserved=allowed // 8)
     state.warnings.extend(warnings)
     form = sniff(content)
     if form in _CONTAINERS:
@@ -122,6 +125,8 @@ _MAGIC = (
     (b"\x1f\x9d", "compress"),
 )
 _LAYERS = 3
+HEAD = 1024
+"""Bytes that tell a format."""
 
 
 def sniff(data: bytes) -> str:
@@ -133,7 +138,7 @@ def sniff(data: bytes) -> str:
             return form
     if is_tar(data):
         return "tar"
-    start = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n\0")
+    start = data[:HEAD].lstrip(b"\xef\xbb\xbf \t\r\n\0")
     if start.startswith(b"%PDF-"):
         return "pdf"
     if start.startswith(b"%!PS"):
@@ -149,7 +154,7 @@ def sniff(data: bytes) -> str:
     return "tex" if looks_like_tex(text) else "text"
 
 
-def limits_for(data: bytes, limits: Limits) -> int:
+def allowance(data: bytes, limits: Limits) -> int:
     """How many bytes of content these packed bytes may become."""
     return min(limits.total_bytes, max(limits.free_bytes, limits.ratio * len(data)))
 
@@ -157,7 +162,7 @@ def limits_for(data: bytes, limits: Limits) -> int:
 def _unwrapped(data: bytes, limits: Limits) -> tuple[bytes, bool, list[str]]:
     """Take off stream compression, layer by layer: `.tar.gz`, and the `.gz` of a `.gz` that some uploads are."""
     warnings: list[str] = []
-    allowed = limits_for(data, limits)
+    allowed = allowance(data, limits)
     for layer in range(_LAYERS + 1):
         form = sniff(data)
         if form not in _STREAMS:
@@ -178,6 +183,7 @@ class _State:
 
     limits: Limits
     left: int
+    reserved: int
     seen: int = 0
     wasted: int = 0
     files: dict[str, bytes] = field(default_factory=dict)
@@ -187,14 +193,15 @@ class _State:
     kinds: Counter[str] = field(default_factory=Counter)
 
     def warn(self, name: str, what: str) -> None:
-        self.kinds[what] += 1
-        if self.kinds[what] <= self.limits.warnings_of_a_kind:
+        """Note one oddity; after the first few of a kind only their number is kept."""
+        kind = what.partition(":")[0]
+        self.kinds[kind] += 1
+        if self.kinds[kind] <= self.limits.warnings_of_a_kind:
             self.warnings.append(f"{shown(name)}: {what}")
 
     def closed(self) -> tuple[str, ...]:
-        many = [f"{count} members in all: {what}" for what, count in sorted(self.kinds.items())]
-        keep = self.limits.warnings_of_a_kind
-        return (*self.warnings, *(m for m, n in zip(many, sorted(self.kinds.items()), strict=True) if n[1] > keep))
+        many = ((kind, count) for kind, count in sorted(self.kinds.items()) if count > self.limits.warnings_of_a_kind)
+        return (*self.warnings, *(f"{count} members in all: {kind}" for kind, count in many))
 
     def read(self, form: str, data: bytes, inside: str, depth: int) -> None:
         """Take the members of one container; archives among them too, `depth` levels down."""
@@ -229,8 +236,9 @@ class _State:
         if member.what != "file":
             self.warn(member.name, f"{member.what}: left out")
             return
+        room = self.left if member.packed <= self.limits.small_bytes else max(0, self.left - self.reserved)
         try:
-            content, problem = member.take(min(self.limits.file_bytes, self.left))
+            content, problem = member.take(min(self.limits.file_bytes, room))
         except Oversized as oversized:
             self.wasted += oversized.made
             self.warn(member.name, "larger than the limits allow: left out")
@@ -248,32 +256,30 @@ class _State:
         if path in self.folders or any(parent in self.files for parent in parents):
             self.warn(path, "both a file and a folder: left out")
             return
-        other = self.folded.setdefault(path.casefold(), path)
+        twin = self.folded.setdefault(path.casefold(), path)
         if path in self.files:
             self.warn(path, "appears twice: the later one counts, as in extraction")
-        elif other != path:
-            self.warn(path, f"differs from {shown(other)} by case only")
+        elif twin != path:
+            self.warn(path, f"differs by case only: {shown(twin)}")
         self.files[path] = content
         self.folders.update(parents)
         if depth:
-            self.open(path, content, depth - 1)
+            self.open_inner(path, content, depth - 1)
 
-    def open(self, path: str, content: bytes, depth: int) -> None:
+    def open_inner(self, path: str, content: bytes, depth: int) -> None:
         """Read an archive that is a file of this one; the file itself stays as it is."""
-        if sniff(content[:1024]) not in (*_STREAMS, *_CONTAINERS):
-            return
-        try:
-            inner, _, warnings = _unwrapped(content, Limits(total_bytes=self.left, free_bytes=self.left))
-        except Refused as refusal:
-            self.warn(path, str(refusal))
-            return
-        form = sniff(inner)
-        if form not in _CONTAINERS:
-            return
-        self.left -= len(inner) if inner is not content else 0
-        for warning in warnings:
-            self.warn(path, warning)
-        self.read(form, inner, f"{path}!/", depth)
+        form = sniff(content[:HEAD])
+        if form in _STREAMS:
+            # Data sets lie about as single gzip files too: look at the first block before unpacking all of it.
+            if not is_tar(decompressed(content, form, HEAD)[0]):
+                return
+            content, problem = decompressed(content, form, self.left)
+            self.left -= len(content)
+            if problem:
+                self.warn(path, problem)
+            form = "tar"
+        if form in _CONTAINERS:
+            self.read(form, content, f"{path}!/", depth)
 
 
 _RESERVED = frozenset(

@@ -357,6 +357,27 @@ def test_a_hundred_thousand_bad_names_give_few_warnings_and_a_count() -> None:
     assert any("30000 members in all" in w for w in unpacked.warnings)
 
 
+def test_code_is_not_lost_because_data_came_before_it() -> None:
+    limits = Limits(total_bytes=4 * MB, file_bytes=2 * MB, free_bytes=4 * MB, small_bytes=10_000)
+    data = h.zipped({**{f"{n}.bin": os.urandom(MB) for n in range(8)}, "train.py": b"import torch\n" * 100}, 0)
+    unpacked = unpack(data, limits)
+    assert "train.py" in unpacked.files
+    assert sum(map(len, unpacked.files.values())) <= 4 * MB
+    assert any("larger than the limits" in w for w in unpacked.warnings)
+
+
+def test_oddities_that_differ_in_detail_are_counted_too() -> None:
+    twins = {f"{name}{n}.tex": b"" for n in range(3_000) for name in ("a", "A")}
+    unpacked = unpack(h.tar(twins))
+    assert len(unpacked.files) == 6_000
+    assert len(unpacked.warnings) < 50
+
+
+def test_a_single_gzip_file_in_a_supplement_is_not_unpacked() -> None:
+    data = h.zipped({"data.csv.gz": h.gz(b"1,2\n" * 1000), "x.tar.gz": h.gz(h.tar({"a.py": b"x"}))})
+    assert set(unpack(data, SUPPLEMENT).files) == {"data.csv.gz", "x.tar.gz", "x.tar.gz!/a.py"}
+
+
 def test_a_gzip_of_a_million_empty_streams_ends_soon() -> None:
     started = time.process_time()
     with pytest.raises(Refused):
