@@ -9,7 +9,7 @@ import polars as pl
 from assets import corpus
 from assets.stages import Checked, Stage, Summary, read_rows, write_rows
 from assets.workplace import Workplace
-from pipeline.bundles import Bundle, BundleFile, Fetched, bundle, take_sample
+from pipeline.bundles import Bundle, BundleFile, bundle, take_sample
 from pipeline.corpus import Exclusion, PaperRecord
 from pipeline.editions import sample_order
 from pipeline.evidence import Json
@@ -20,13 +20,14 @@ NOT_SAMPLED = "not_sampled"
 def run(work: Workplace, print_: str) -> Summary:
     """Tables `bundles` (the sample, by rank) and `bundle_exclusions` (papers before the last one taken, and those
     beyond)."""
-    from pipeline.sources.fetch import fetch_source, fetch_supplement
+    from pipeline.sources.fetch import fetch_source, fetch_supplement, openreview_from_environment
 
     edition = work.edition
     records = {r.arxiv_id: r for r in corpus.records(work)}
     ordered = sample_order(records, edition.seed)
     recorder = work.recorder()
     tokens = {i: work.source_token(i, records[i].version) for i in ordered}
+    client = openreview_from_environment(recorder) if any(r.supplement_path for r in records.values()) else None
     done = 0
 
     def outcome(arxiv_id: str) -> Bundle | Exclusion:
@@ -34,8 +35,7 @@ def run(work: Workplace, print_: str) -> Summary:
         record = records[arxiv_id]
         try:
             source = fetch_source(recorder, record)
-            supplement = fetch_supplement(recorder, record) if record.supplement_path else Fetched(state="none")
-            end = bundle(record, source, supplement, work.store.blobs.put)
+            end = bundle(record, source, fetch_supplement(recorder, record, client), work.store.blobs.put)
         except Exception as fault:  # one paper's bytes must not end the run
             detail = f"{type(fault).__name__}: {fault}"[:500]
             end = Exclusion(key=arxiv_id, title=record.title, stage="bundles", reason="crashed", detail=detail)

@@ -28,7 +28,7 @@ class Verdict:
 
 
 def run(work: Workplace, print_: str) -> Summary:
-    """Table `release`: where the frozen folder lies, or every failure of the gate. Rows that wait for people wait first."""
+    """Table `release`: where the frozen folder lies, or what the gate found. Nothing is frozen while rows wait."""
     open_ = audit.waiting(audit.audited(work))
     frozen, failures = (None, []) if open_ else _freeze(work)
     listed = [{"where": f.where, "message": f.message, "rule": rule} for rule, f in failures]
