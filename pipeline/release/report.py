@@ -65,10 +65,10 @@ class Tally:
     checked: int = 0
     failures: list[Failure] = field(default_factory=list)
 
-    def look(self, where: str, problems: Iterable[str] = ()) -> None:
-        """One more item, with what is wrong with it."""
+    def look(self, where: object, problems: Iterable[str] = ()) -> None:
+        """One more item, with what is wrong with it. `where` may come from a forged file and be anything."""
         self.checked += 1
-        self.failures += [Failure(where, problem) for problem in problems]
+        self.failures += [Failure(str(where), problem) for problem in problems]
 
     def done(self) -> Check:
         if not self.checked and not self.expects_none:

@@ -117,7 +117,9 @@ def inputs(n: int, *, tier: str, hours: float | None, **changes: Any) -> tuple[I
     found: list[Receipt] = []
     if tier == "Reimplement":
         for query in ("title", "method"):
-            found.append(receipt(n, "github_search_repositories", f"search:github:{query}", Outcome.AVAILABLE, complete=True))
+            found.append(
+                receipt(n, "github_search_repositories", f"search:github:{query}", Outcome.AVAILABLE, complete=True)
+            )
     else:
         found.append(receipt(n, "github_repo", code, Outcome.AVAILABLE, code_files=12, train_entries=["train.py"]))
     if tier == "Run":
@@ -126,7 +128,9 @@ def inputs(n: int, *, tier: str, hours: float | None, **changes: Any) -> tuple[I
         found.append(receipt(n, "hub_search", "search:hub", Outcome.AVAILABLE, complete=True))
     gone = tier == "blocked"
     found.append(
-        receipt(n, "fetch_url", home, Outcome.UNAVAILABLE if gone else Outcome.AVAILABLE, data_open=not gone, status=200)
+        receipt(
+            n, "fetch_url", home, Outcome.UNAVAILABLE if gone else Outcome.AVAILABLE, data_open=not gone, status=200
+        )
     )
     standard = {"standard_names": ("CIFAR-10",)} if not gone else {"custom_data": True}
     contexts = {
@@ -292,7 +296,7 @@ def derived(sample: tuple[Inputs, ...], receipts: dict[str, Receipt]) -> list[De
 def given(held: Material) -> Given:
     return Given(
         papers=lambda i: paper(int(i.split(".")[1])),
-        seen={i: WHEN for i in held.receipts},
+        seen=dict.fromkeys(held.receipts, WHEN),
         frozen_at=WHEN,
         stages=(("rows", "a", "a"), ("audit", "b", "b")),
     )
