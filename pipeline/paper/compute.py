@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (patterns read better whole)
 """Compute mentions: which sentence says what ran where, for how long. Quantities are typed, never guessed from silence."""
 
 from __future__ import annotations
@@ -115,6 +116,8 @@ _NOISE = re.compile(
     re.IGNORECASE,
 )
 
+_TIME_WORDS = ("hour", "min", "day", "week", "month", "sec", "hr", "h", "ms", " s", "year")
+
 Scope = Literal["run", "seed", "table", "paper"]
 
 
@@ -200,13 +203,17 @@ def read_sentence(sentence: str) -> Reading | None:
         return None
     devices = devices_in(sentence)
     processor = bool(_PROCESSOR.search(sentence))
-    denial = bool(_DENIAL.search(sentence)) and not devices
-    thanks = bool(_ACK.search(sentence)) and bool(
-        processor or devices or re.search(r"comput(?:e|ing|ational)\b|cluster|cloud", sentence)
+    denial = not devices and ("no" in sentence or "n't" in sentence) and bool(_DENIAL.search(sentence))
+    comput = processor or bool(devices) or "omput" in sentence or "luster" in sentence or "loud" in sentence
+    thanks = (
+        comput
+        and bool(_ACK.search(sentence))
+        and bool(processor or devices or re.search(r"comput(?:e|ing|ational)\b|cluster|cloud", sentence))
     )
-    durations = _durations(sentence, bool(devices) or processor)
+    timed_words = any(word in sentence for word in _TIME_WORDS)
+    durations = _durations(sentence, bool(devices) or processor) if timed_words else []
     flops, cost = _flops(sentence), _cost(sentence)
-    budget = bool(_BUDGET.search(sentence))
+    budget = timed_words and bool(_BUDGET.search(sentence))
     trains = bool(_TRAIN_TIME.search(sentence))
     cpu = bool(_CPU.search(sentence))
     timed = any(d[3] == "total" for d in durations)

@@ -1,4 +1,4 @@
-"""TeX's mouth: a stack of token lists, the author's macros, conditionals and \\input. Every loop is paid from one budget."""
+"""TeX's mouth: token lists on a stack, the author's macros, conditionals, \\input. One budget pays for every loop."""
 
 from __future__ import annotations
 

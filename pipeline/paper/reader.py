@@ -7,7 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping
 
-from pipeline.paper import bibliography, commands, compute, floats, sentences
+from pipeline.paper import bibliography, compute, dispatch, floats, sentences, structure
 from pipeline.paper.bundle import Bundle, choose_main, source_hash
 from pipeline.paper.links import bare_urls, looks_linked, urls_in_source
 from pipeline.paper.model import (
@@ -42,7 +42,7 @@ def read(files: Mapping[str, bytes]) -> Paper:
     """
     bundle = Bundle(files)
     main = choose_main(bundle)
-    renderer = Renderer(bundle, commands.handlers(), commands.PROTECTED)
+    renderer = Renderer(bundle, dispatch.handlers(), dispatch.PROTECTED)
     renderer.main = main
     renderer.tex.folder = posixpath.dirname(main)
     renderer.open_buffer()  # the preamble prints nothing
@@ -92,6 +92,7 @@ class _Assembly:
             self.marks.sort()
         self.appendix_at = self.at(notes.appendix_at) if notes.appendix_at >= 0 else len(self.text) + 1
         self.map_offsets = [self.at(o) for o in notes.map_offsets]
+        self.where: dict[int, tuple[str, int, str]] = {}
         order = sorted(range(len(self.map_offsets)), key=self.map_offsets.__getitem__)
         self.map_tokens = [notes.map_tokens[k] for k in order]
         self.map_offsets = [self.map_offsets[k] for k in order]
@@ -142,11 +143,11 @@ class _Assembly:
         style, key = marked[:1], marked[1:]
         number = self.r.notes.labels.get(key, "")
         if not number:
-            number = "?" if not key else key
+            number = key or "?"
         if style == "(":
             return f"({number})"
         if style == "n":
-            kind = commands._NAMES.get(re.split(r"[:_.-]", key.lower())[0], "")
+            kind = structure.REFERENCE_NAMES.get(re.split(r"[:_.-]", key.lower())[0], "")
             return f"{kind} {number}" if kind else number
         return number
 
@@ -212,20 +213,21 @@ class _Assembly:
         k = bisect_right(self.map_offsets, offset) - 1
         if k < 0:
             return self.main, 1
-        token = self.map_tokens[k]
-        tex = self.r.tex
-        b = bisect_right(tex.bases, token) - 1
-        source = tex.based[b]
-        index = token - tex.bases[b]
-        extra = 0
-        if index < len(source.tokens) and "\n" in source.tokens[index]:
+        known = self.where.get(k)
+        if known is None:
+            tex = self.r.tex
+            token = self.map_tokens[k]
+            b = bisect_right(tex.bases, token) - 1
+            source, index = tex.based[b], token - tex.bases[b]
+            chunk = source.tokens[index] if index < len(source.tokens) else ""
+            known = self.where[k] = (source.path, source.line_of(index), chunk if "\n" in chunk else "")
+        path, line, chunk = known
+        if chunk:
             # a chunk of several lines: the newlines in it up to about where the offset falls
             within = offset - self.map_offsets[k]
-            chunk = source.tokens[index]
-            extra = chunk.count("\n", 0, min(within + 1, len(chunk)))
-            if within == 0 and chunk[0] == "\n":
-                extra = max(extra, 1)
-        return source.path, source.line_of(index) + extra
+            extra = chunk.count("\n", 0, within + 1)
+            line += max(extra, 1) if within == 0 and chunk[0] == "\n" else extra
+        return path, line
 
     def segments(self) -> None:
         """Marks nest; flattened once into consecutive stretches, each with its innermost place."""

@@ -14,9 +14,9 @@ from typing import Any
 
 from pipeline.paper import symbols
 from pipeline.paper.bundle import Bundle
-from pipeline.paper.expand import Expander, Macro, OutOfBudget, Tokens
+from pipeline.paper.expand import Expander, Macro, OutOfBudget, is_conditional
 from pipeline.paper.links import clean_url, looks_linked, urls_in_source
-from pipeline.paper.tokens import Source
+from pipeline.paper.tokens import Source, tokenize
 
 MAX_TEXT = 5_000_000  # characters written
 MAX_DEPTH = 400  # open groups and environments that are still told apart
@@ -131,10 +131,7 @@ class Renderer:
         if "\n" in text or "  " in text or "\t" in text:
             text = _SPACE.sub(" ", text)
         if not self.math:
-            if "--" in text:
-                text = text.replace("---", "—").replace("--", "–")
-            if "`" in text or "''" in text:
-                text = text.replace("``", "“").replace("''", "”").replace("`", "‘")
+            text = quotes(text)
         if self.space and text[0] == " ":
             text = text[1:]
         self.emit(text)
@@ -340,7 +337,18 @@ class Renderer:
                     if base >= 0 and not self.buffers:
                         offsets.append(self.pos)
                         tokens.append(base + i)
-                    self.write(token)
+                    if "\n" in token or "  " in token or "\t" in token:
+                        token = _SPACE.sub(" ", token)
+                    if not self.math and ("-" in token or "`" in token or "'" in token):
+                        token = quotes(token)
+                    if self.space and token[0] == " ":
+                        token = token[1:]
+                    if token:
+                        self.out.append(token)
+                        self.pos += len(token)
+                        self.space = token[-1] in " \n"
+                        if self.pos > MAX_TEXT:
+                            raise OutOfBudget
                 if tex.frame is not frame or self.ended:
                     break
             else:
@@ -370,7 +378,7 @@ class Renderer:
         elif token.startswith(("\\verb", "\\lstinline")) and len(token) > 6:
             body = token.split("verb", 1)[-1] if token.startswith("\\verb") else token[10:]
             self.emit(body.lstrip("*")[1:-1])
-        elif token.startswith("\\if") and is_undecided(token):
+        elif token.startswith("\\if") and is_conditional(token):
             self.conditional(token)
         elif token[-1] == "*" and token[:-1] in self.tex.table:
             self.tex.push([token[:-1]])
@@ -428,7 +436,7 @@ class Renderer:
         """\\url{...} and the first half of \\href{...}{...}, captured whole by the tokenizer."""
         name, _, raw = token[:-1].partition("{")
         if "\\" in raw:
-            raw = self.tex.flat(_tokens(raw))
+            raw = self.tex.flat(tokenize(raw))
         if name.strip().startswith("\\href"):
             self.href(raw)
             return
@@ -485,18 +493,14 @@ class Renderer:
         tex.skip(pattern) if pattern else None
         if not pattern:
             given = tex.optional()
-            if given and name.rstrip("*") in self.theorems:
+            if given and name.rstrip("*") in _THEOREMS:
                 self.theorem(name, tex.flat(given))
                 return
         if name in symbols.LISTS:
             self.line()
             self.envs[-1].end = self.line
-        elif name.rstrip("*") in self.theorems:
+        elif name.rstrip("*") in _THEOREMS:
             self.theorem(name, "")
-
-    @property
-    def theorems(self) -> dict[str, str]:
-        return _THEOREMS
 
     def theorem(self, name: str, note: str) -> None:
         self.paragraph()
@@ -528,12 +532,6 @@ class Renderer:
         return str(self.counters[counter])
 
 
-def _tokens(text: str) -> Tokens:
-    from pipeline.paper.tokens import tokenize
-
-    return tokenize(text)
-
-
 _THEOREMS = {
     n: n.capitalize()
     for n in [
@@ -554,10 +552,13 @@ _THEOREMS = {
 } | {"thm": "Theorem", "lem": "Lemma", "prop": "Proposition", "cor": "Corollary", "defn": "Definition", "rem": "Remark"}
 
 
-def is_undecided(token: str) -> bool:
-    from pipeline.paper.expand import is_conditional
-
-    return is_conditional(token)
+def quotes(text: str) -> str:
+    """TeX's dashes and quotation marks."""
+    return (
+        text.replace("---", "—").replace("--", "–").replace("``", "“").replace("''", "”").replace("`", "‘")
+        if "--" in text or "`" in text or "''" in text
+        else text
+    )
 
 
 def accent(base: str, mark: str) -> str:

@@ -99,16 +99,7 @@ def test_orders_in_the_text_are_only_text() -> None:
 
 
 _PIECES = st.sampled_from(
-    (
-        "{ } $ & ~ ^ _ # % \\\\ [ ] ( ) \n \n\n a 1.5 \\begin{tabular}{lc} \\end{tabular} \\begin{table} \\end{table} \\caption \\label{a} \\ref{a}"
-        " \\cite{b} \\newcommand{\\q}[1][z]{#1} \\q \\def\\w#1{#1} \\w \\if \\iffalse \\else \\fi \\ifx \\footnote{ \\section{ \\url{ \\href{a}{"
-        " \\verb|x \\multirow{2}{*}{ \\multicolumn{2}{c}{ \\hline \\midrule \\item \\begin{itemize} \\end{itemize} \\textbf{ \\frac \\sqrt \\input{x}"
-        " \\input \\end{document} \\begin{equation} \\end{equation} \\[ \\] \\( \\) \\let \\csname \\endcsname \\newif\\ifz \\ztrue \\ifz \\appendix"
-        " \\bibliography{r} \\bibitem \\begin{thebibliography}{9} \\title{ \\author{ \\thanks{ \\begin{abstract} \\end{abstract} \\num \\SI"
-        " \\begin{comment} \\end{comment} \\begin{verbatim} \\end{verbatim} \\newenvironment{e}{ \\begin{e} \\end{e} \\captionof{table}{ \\' \\\""
-        " https://a.org 8 A100 GPUs 3 days \\subcaption{ \\begin{subfigure} \\end{subfigure} \\ifthenelse{ \\maketitle \\abstract{ \\endinput \\par"
-        " \\newcommand \\renewcommand{\\thetable}{\\thetable} \\numberwithin{table}{section} \\texorpdfstring \\ifnum1<2 \\\\[2pt] \\cmidrule(lr){1-2}"
-    ).split(" ")
+    ["{", "}", "$", "&", "~", "^", "_", "#", "%", "\\\\", "[", "]", "(", ")", "\n", "\n\n", "a", "1.5", "\\begin{tabular}{lc}", "\\end{tabular}", "\\begin{table}", "\\end{table}", "\\caption", "\\label{a}", "\\ref{a}", "\\cite{b}", "\\newcommand{\\q}[1][z]{#1}", "\\q", "\\def\\w#1{#1}", "\\w", "\\if", "\\iffalse", "\\else", "\\fi", "\\ifx", "\\footnote{", "\\section{", "\\url{", "\\href{a}{", "\\verb|x", "\\multirow{2}{*}{", "\\multicolumn{2}{c}{", "\\hline", "\\midrule", "\\item", "\\begin{itemize}", "\\end{itemize}", "\\textbf{", "\\frac", "\\sqrt", "\\input{x}", "\\input", "\\end{document}", "\\begin{equation}", "\\end{equation}", "\\[", "\\]", "\\(", "\\)", "\\let", "\\csname", "\\endcsname", "\\newif\\ifz", "\\ztrue", "\\ifz", "\\appendix", "\\bibliography{r}", "\\bibitem", "\\begin{thebibliography}{9}", "\\title{", "\\author{", "\\thanks{", "\\begin{abstract}", "\\end{abstract}", "\\num", "\\SI", "\\begin{comment}", "\\end{comment}", "\\begin{verbatim}", "\\end{verbatim}", "\\newenvironment{e}{", "\\begin{e}", "\\end{e}", "\\captionof{table}{", "\\'", '\\"', "https://a.org", "8", "A100", "GPUs", "3", "days", "\\subcaption{", "\\begin{subfigure}", "\\end{subfigure}", "\\ifthenelse{", "\\maketitle", "\\abstract{", "\\endinput", "\\par", "\\newcommand", "\\renewcommand{\\thetable}{\\thetable}", "\\numberwithin{table}{section}", "\\texorpdfstring", "\\ifnum1<2", "\\\\[2pt]", "\\cmidrule(lr){1-2}"]
 )
 
 
