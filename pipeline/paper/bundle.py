@@ -242,7 +242,8 @@ def _is_template(best: _Candidate, body: str) -> bool:
     own_words = len(re.findall(r"\\(?:section|subsection)\*?\{", body))
     instructions = len(
         re.findall(
-            r"point type|camera.ready|margins?\b|page limit|style files?|typeset|anonymi[sz]|\bLaTeX\b|\\LaTeX|typeface|12~?pt|pica"
+            r"point type|camera.ready|margins?\b|page limit|style files?|typeset|anonymi[sz]|\bLaTeX\b|\\LaTeX"
+            r"|typeface|12~?pt|pica"
             r"|indented|headings?\b|\\verb\+|double.blind|submission",
             body,
         )

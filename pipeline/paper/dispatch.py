@@ -24,9 +24,8 @@ def _table() -> dict[str, Any]:
     groups: dict[Handler, str] = {
         definitions.newboolean: (
             "newboolean provideboolean setboolean newbool setbool newtoggle providetoggle settoggle toggletrue "
-            "togglefalse"
-        )
-        " booltrue boolfalse",
+            "togglefalse booltrue boolfalse"
+        ),
         definitions.branch: "ifthenelse ifbool iftoggle ifdef ifundef ifblank ifstrempty ifnotblank ifstrequal",
         definitions.newtheorem: "newtheorem newtheorem*",
         definitions.csname: "csname",
@@ -48,23 +47,22 @@ def _table() -> dict[str, Any]:
         structure.ref: "ref eqref cref Cref autoref Autoref pageref nameref vref fullref cref* Cref* ref* labelcref",
         structure.cite: (
             "cite citep citet citealp citealt citeauthor citeyear citeyearpar Citep Citet Citealp parencite "
-            "textcite autocite nocite"
-        )
-        "fullcite footcite citep* citet* cite* citealp* citeauthor* shortcite newcite citeA shortciteA "
-        "onlinecite Citet* textcite*",
+            "textcite autocite nocite "
+            "fullcite footcite citep* citet* cite* citealp* citeauthor* shortcite newcite citeA shortciteA "
+            "onlinecite Citet* textcite*"
+        ),
         commands.item: "item",
         commands.newline: "\\ tabularnewline cr",
         commands.rule: (
             "midrule toprule bottomrule hline cmidrule cline hdashline cdashline specialrule Xhline addlinespace "
             "cmidrule* Midrule"
-        )
-        " Xhline hhline@",
+        ),
         commands.multicolumn: "multicolumn",
         commands.multirow: "multirow multirow*",
         commands.bold: "textbf bf bfseries mathbf bm boldsymbol pmb boldmath textbf*",
         commands.underline: "underline uline ul underbar",
-        commands.text_in_math: "text mbox textrm textnormal textsf mathrm@ hbox textit@ intertext fbox",
-        commands.math_open: "( [ ensuremath@",
+        commands.text_in_math: "text mbox textrm textnormal textsf hbox intertext fbox",
+        commands.math_open: "( [",
         commands.math_close: ") ]",
         commands.fraction: "frac dfrac tfrac nicefrac sfrac cfrac",
         commands.root: "sqrt",
@@ -85,25 +83,20 @@ def _table() -> dict[str, Any]:
         structure.numberwithin: "numberwithin counterwithin counterwithin*",
         structure.begin_document: "begin{document}",
         structure.end_document: "end{document} bye",
-        commands.drop("m"): "bibliographystyle newlabel comment hspace vspace hspace* vspace* newcolumntype@ iffalse@",
-        commands.drop("ommm"): "newcolumntype@@",
+        commands.drop("m"): "bibliographystyle newlabel comment hspace vspace hspace* vspace*",
         commands.nothing: (
             "protect centering small footnotesize scriptsize tiny normalsize large Large LARGE huge Huge noindent "
-            "clearpage newpage"
-        )
-        "bfseries@ itshape scshape ttfamily rmfamily sffamily upshape mdseries normalfont selectfont "
-        "raggedright raggedleft maketitle"
-        "displaystyle textstyle limits nolimits big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr "
-        "middle nonumber"
-        "notag expandafter noexpand global long outer makeatletter makeatother begingroup endgroup bgroup "
-        "egroup leavevmode par@ fi"
-        "tableofcontents unboldmath boldmath@ ignorespaces unskip null strut hfil sloppy flushbottom "
-        "frenchspacing lq@ crcr@ endcsname"
-        " em it sl sc tt rm sf mathstrut smallskip medskip bigskip phantomsection relax",
+            "clearpage newpage itshape scshape ttfamily rmfamily sffamily upshape mdseries normalfont selectfont "
+            "raggedright raggedleft maketitle displaystyle textstyle limits nolimits big Big bigg Bigg bigl bigr Bigl "
+            "Bigr biggl biggr Biggl Biggr middle nonumber notag expandafter noexpand global long outer makeatletter "
+            "makeatother begingroup endgroup bgroup egroup leavevmode fi tableofcontents unboldmath ignorespaces unskip "
+            "null strut hfil sloppy flushbottom frenchspacing endcsname em it sl sc tt rm sf mathstrut smallskip "
+            "medskip bigskip phantomsection relax"
+        ),
     }
     for handler, names in groups.items():
         for name in names.split():
-            if not name.endswith("@") and "@" not in name:
+            if "@" not in name:
                 t["\\" + name] = handler
     t["\\xspace"] = commands.xspace
     t["\\par"] = lambda r, token: r.paragraph()

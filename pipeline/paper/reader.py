@@ -345,7 +345,7 @@ class _Assembly:
             k = bisect_right(taken_starts, end - 1) - 1
             if any(s < end and start < e for s, e in taken[max(0, k - 3) : k + 1]):
                 continue
-            path, line = self.located(start)
+            line = 0
             raw.append(
                 (
                     start,

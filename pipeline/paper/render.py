@@ -1,6 +1,6 @@
 """TeX's stomach, as far as a reader needs one: walks the tokens once and writes plain text, noting what stands where.
 
-Everything is noted with offsets into the text being written; a cell or a title is written into a buffer of its own first.
+Everything is noted with offsets into the text being written; a cell or a title is written to its own buffer first.
 `\\x00key\\x00` and `\\x01key\\x01` stand for references and citations until both are known (reader.py resolves them).
 """
 

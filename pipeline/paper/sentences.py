@@ -6,7 +6,8 @@ import re
 
 _END = re.compile(r"[.!?][\"')\]”’]*\s+(?=[\"'(\[“‘]?[A-Z0-9§$\\~∼≈√α-ωΑ-Ω])")
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|cf|vs|etc|et al|al|Fig|Figs|Tab|Tabs|Eq|Eqs|Eqn|Sec|Secs|App|Appx|Ref|Refs|Alg|Thm|Prop|Def|Lem|Cor|No|Nos|Vol|pp"
+    r"(?:\b(?:e\.g|i\.e|cf|vs|etc|et al|al|Fig|Figs|Tab|Tabs|Eq|Eqs|Eqn|Sec|Secs|App|Appx|Ref|Refs|Alg|Thm"
+    r"|Prop|Def|Lem|Cor|No|Nos|Vol|pp"
     r"|approx|resp|w\.r\.t|i\.i\.d|a\.k\.a|Dr|Prof|Mr|Ms|St|Inc|Ltd|Dept|Univ|ca|max|min|std|hrs|ex|Ch|ver|v)|\b[A-Z]|\.[a-z])\.$"
 )
 MAX_SENTENCE = 6_000

@@ -22,7 +22,8 @@ _LOWER = re.compile(
 )
 _HIGHER = re.compile(
     r"\b(?:acc(?:uracy|\.)?|F1|AUC|AUROC|AUPRC|BLEU(?:-\d)?|ROUGE(?:-\w+)?|METEOR|CIDEr|mAP|AP\d*|IoU|mIoU|PSNR|SSIM|precision|recall"
-    r"|EM|exact match|success(?: rate)?|reward|return|win.?rate|score|pass@\d+|R2|R\^2|IS|inception score|dice|MRR|NDCG(?:@\d+)?|hits?@\d+"
+    r"|EM|exact match|success(?: rate)?|reward|return|win.?rate|score|pass@\d+|R2|R\^2|IS"
+    r"|inception score|dice|MRR|NDCG(?:@\d+)?|hits?@\d+"
     r"|throughput|speed-?up|savings)\b",
     re.IGNORECASE,
 )
