@@ -1,5 +1,5 @@
-"""The sample world is well formed, holds every way in which an artifact looks available and is not, and its truth agrees
-with what it serves."""
+"""The sample world is well formed, shows every way in which an artifact looks available and is not, and agrees with its
+truth."""
 
 import ast
 import re
@@ -274,16 +274,9 @@ def test_every_link_of_a_paper_is_served_or_absent_on_purpose(world: World, trut
 def test_an_absent_link_stands_in_the_paper_or_in_what_the_paper_links(world: World, truth: Truth) -> None:
     for arxiv_id, told in truth.items():
         near = source(arxiv_id)
-        for repo in repositories_of(world, arxiv_id, truth):
-            near += "".join(
-                f.content.read(0, 100_000).decode(errors="replace") for f in repo.files.values() if not f.lfs
-            )
-        for hub in hub_of(world, arxiv_id, truth):
-            near += "".join(
-                f.content.read(0, 100_000).decode(errors="replace")
-                for n, f in hub.files.items()
-                if n.endswith((".py", ".md"))
-            )
+        for held in (*repositories_of(world, arxiv_id, truth), *hub_of(world, arxiv_id, truth)):
+            texts = (file for name, file in held.files.items() if name.endswith((".py", ".md", ".gitmodules")))
+            near += "".join(file.content.read(0, 100_000).decode() for file in texts)
         for url in told.get("absent", ()):
             assert url.replace("%", r"\%") in near or url in near, f"{arxiv_id}: {url}"
 
