@@ -12,14 +12,14 @@ from typing import Literal, NamedTuple
 Scoring = Literal["needs", "published"]
 
 
-class SignalValue(NamedTuple):
+class Signal(NamedTuple):
     """One artifact: does a stranger get it (None = not known), and does the experiment need it at all."""
 
     value: bool | None
     applicable: bool = True
 
 
-Signals = Mapping[str, SignalValue]
+Signals = Mapping[str, Signal]
 
 
 class Tier(StrEnum):

@@ -9,9 +9,9 @@ import pytest
 
 from pipeline.compute import audit_published, band
 from pipeline.editions import load
-from pipeline.evidence import Signal
+from pipeline.evidence import Signal as Question
 from pipeline.selection import Candidate, SelectionSettings, eval_settings, pool_settings, select, split_dev
-from pipeline.tiers import SELECTABLE, SignalValue, Tier, score, tier
+from pipeline.tiers import SELECTABLE, Signal, Tier, score, tier
 
 PUBLISHED = Path(__file__).resolve().parents[2] / ".." / "shared" / "reference" / "published"
 pytestmark = pytest.mark.skipif(
@@ -105,12 +105,11 @@ def test_the_pool_selects_itself_whole():
 
 
 def test_the_published_score_and_tier_hold_on_all_two_hundred_rows():
-    columns = dict(zip(Signal, ("code", "data", "weights", "standard"), strict=True))
+    columns = dict(zip(Question, ("code", "data", "weights", "standard"), strict=True))
     agree = 0
     for row in _table("pool_v5.csv"):
         signals = {
-            signal.value: SignalValue(row[c] == "True", row[f"{c}_v"] != "not_applicable")
-            for signal, c in columns.items()
+            signal.value: Signal(row[c] == "True", row[f"{c}_v"] != "not_applicable") for signal, c in columns.items()
         }
         points = score(signals, "published")
         assert points == int(row["score"]), row["arxiv_id"]
@@ -120,12 +119,11 @@ def test_the_published_score_and_tier_hold_on_all_two_hundred_rows():
 
 
 def test_the_needs_rule_only_ever_lowers_a_published_score():
-    columns = dict(zip(Signal, ("code", "data", "weights", "standard"), strict=True))
+    columns = dict(zip(Question, ("code", "data", "weights", "standard"), strict=True))
     differ = 0
     for row in _table("pool_v5.csv"):
         signals = {
-            signal.value: SignalValue(row[c] == "True", row[f"{c}_v"] != "not_applicable")
-            for signal, c in columns.items()
+            signal.value: Signal(row[c] == "True", row[f"{c}_v"] != "not_applicable") for signal, c in columns.items()
         }
         needs, published = score(signals, "needs"), score(signals, "published")
         assert needs is not None

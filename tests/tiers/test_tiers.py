@@ -6,21 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.evidence import Signal
-from pipeline.tiers import Scoring, SignalValue, Tier, reads, score, tier
+from pipeline.evidence import Signal as Question
+from pipeline.tiers import Scoring, Signal, Tier, reads, score, tier
 
-SIGNALS = [signal.value for signal in Signal]
+SIGNALS = [signal.value for signal in Question]
 
-_signal = st.builds(SignalValue, st.sampled_from([True, False, None]), st.booleans())
+_signal = st.builds(Signal, st.sampled_from([True, False, None]), st.booleans())
 _signals = st.fixed_dictionaries(dict.fromkeys(SIGNALS, _signal))
 _scoring = st.sampled_from(["needs", "published"])
 
 
-def _of(code: bool | None, data: bool | None, weights: bool | None, standard: bool | None) -> dict[str, SignalValue]:
-    return {name: SignalValue(value) for name, value in zip(SIGNALS, (code, data, weights, standard), strict=True)}
+def _of(code: bool | None, data: bool | None, weights: bool | None, standard: bool | None) -> dict[str, Signal]:
+    return {name: Signal(value) for name, value in zip(SIGNALS, (code, data, weights, standard), strict=True)}
 
 
-def _tier(signals: dict[str, SignalValue], scoring: Scoring = "needs") -> Tier | None:
+def _tier(signals: dict[str, Signal], scoring: Scoring = "needs") -> Tier | None:
     return tier(score(signals, scoring), signals, scoring)
 
 
@@ -44,19 +44,19 @@ def test_needed_artifacts_score_alike_under_both_rules(signals, points, expected
 
 
 def test_a_training_free_paper_with_code_and_data_is_run_and_only_the_published_rule_charges_it():
-    signals = _of(True, True, False, True) | {"weights_available": SignalValue(False, applicable=False)}
+    signals = _of(True, True, False, True) | {"weights_available": Signal(False, applicable=False)}
     assert (score(signals, "needs"), _tier(signals, "needs")) == (0, Tier.RUN)
     assert (score(signals, "published"), _tier(signals, "published")) == (1, Tier.RETRAIN)
 
 
 def test_a_paper_that_needs_no_data_is_blocked_by_the_published_rule_alone():
-    signals = _of(True, False, True, False) | {"dataset_available": SignalValue(False, applicable=False)}
+    signals = _of(True, False, True, False) | {"dataset_available": Signal(False, applicable=False)}
     assert (score(signals, "needs"), _tier(signals, "needs")) == (0, Tier.RUN)
     assert (score(signals, "published"), _tier(signals, "published")) == (3, Tier.BLOCKED)
 
 
 def test_code_and_weights_missing_without_need_of_data_is_reimplement():
-    signals = _of(False, False, False, False) | {"dataset_available": SignalValue(False, applicable=False)}
+    signals = _of(False, False, False, False) | {"dataset_available": Signal(False, applicable=False)}
     assert score(signals, "needs") == 3
     assert _tier(signals, "needs") is Tier.REIMPLEMENT
 
