@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -275,22 +276,22 @@ def material(events: list[Event] | None = None) -> Material:
         *(IndexLine(key=f"index#{n}", arxiv_id=arxiv_id(n), title=f"Made paper {n}") for n in range(27)),
         *(IndexLine(key=f"index#{n}", arxiv_id="", title="") for n in (27, 28, 29)),
     ]
-    if events is None:
-        rows = derived(sample, receipts)
-        chosen = set(pool_of(rows, EDITION).ids)
-        events = [event for row in rows if row.arxiv_id in chosen for event in agrees(row)]
-    return Material(
+    held = Material(
         edition=EDITION,
         index=tuple(index),
         early=tuple(early),
         sample=sample,
         receipts=receipts,
-        entries=chain(events),
+        entries=chain(events or []),
     )
+    return decided(held) if events is None else held
 
 
-def derived(sample: tuple[Inputs, ...], receipts: dict[str, Receipt]) -> list[Derivation]:
-    return [derive(i, receipts, Rules.of(EDITION)) for i in sample]
+def decided(held: Material) -> Material:
+    """The same material with a ledger in which one person agrees with every pool row as it now is."""
+    rows = [derive(i, held.receipts, Rules.of(held.edition)) for i in held.sample]
+    chosen = set(pool_of(rows, held.edition).ids)
+    return replace(held, entries=chain([e for row in rows if row.arxiv_id in chosen for e in agrees(row)]))
 
 
 def given(held: Material) -> Given:
