@@ -15,12 +15,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import fsspec
-import polars as pl
 import sqlalchemy as sa
 from filelock import FileLock, Timeout
+
+if TYPE_CHECKING:
+    import polars as pl
+# polars and fsspec are imported where they are used: whoever wants the record or a lock need not wait for them.
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _PRINT_KEY = "reclaim.print"
@@ -91,6 +93,8 @@ class RemoteBlobs:
     """Blobs in any fsspec file system (`s3://bucket/prefix`, `memory://x`), whose single-object writes are atomic."""
 
     def __init__(self, url: str) -> None:
+        import fsspec
+
         self.fs, self.root = fsspec.core.url_to_fs(url)
 
     def _place(self, sha256: str) -> str:
@@ -160,6 +164,8 @@ class Store:
         place = self.table_path(edition, name)
         if not place.exists():
             raise StoreError(f"table {name} of {edition} does not exist ({place}); build the stage that makes it")
+        import polars as pl
+
         try:
             return pl.read_parquet(place, use_pyarrow=False, memory_map=False)
         except BaseException as cause:  # polars panics (a BaseException) on some damaged files
@@ -170,6 +176,8 @@ class Store:
         place = self.table_path(edition, name)
         if not place.exists():
             return None
+        import polars as pl
+
         try:
             return pl.read_parquet_metadata(place).get(_PRINT_KEY)
         except BaseException as cause:

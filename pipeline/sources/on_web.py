@@ -227,8 +227,12 @@ def _total(answer: Answer) -> int | None:
     return int(length) if length.isdecimal() else answer.exchange.body_size
 
 
-def _file(reach: Reach, url: str, subject: str, answer: Answer, facts: dict[str, Json]) -> Finding:
-    name = urlsplit(answer.exchange.final_url).path.rsplit("/", 1)[-1] or urlsplit(url).path.rsplit("/", 1)[-1]
+def _file(
+    reach: Reach, url: str, subject: str, answer: Answer, facts: dict[str, Json], *, downloaded: bool = False
+) -> Finding:
+    named = re.search(r"filename=\"?([^\";]+)", answer.headers.get("content-disposition", ""))
+    last = (urlsplit(place).path.rsplit("/", 1)[-1] for place in (answer.exchange.final_url, url))
+    name = named[1].strip() if named else next(filter(None, last), "")
     if not answer.body:
         return _closed(subject, undetermined("empty_answer"), facts)
     form, size = archives.sniff(answer.body), _total(answer)
@@ -249,7 +253,9 @@ def _file(reach: Reach, url: str, subject: str, answer: Answer, facts: dict[str,
     facts["weights_open"] = [name] if holds_weights and (size or 0) >= MEGABYTE else []
     archived_code = bool(facts.get("code_files")) and not facts.get("data_files")
     picture = answer.headers.get("content-type", "").startswith(("image/", "video/"))
-    is_file = bool(_FILE.search(name) or _FILE.search(urlsplit(url).path)) or (text is None and not picture)
+    is_file = bool(named or downloaded or _FILE.search(name) or _FILE.search(urlsplit(url).path)) or (
+        text is None and not picture
+    )
     facts["data_open"] = [name] if is_file and not holds_weights and not archived_code else []
     if text is not None:
         facts |= {"names_paper": names_paper(text, reach.paper), "coming_soon": coming_soon(text)}
@@ -401,7 +407,7 @@ def _drive(reach: Reach, url: str, subject: str) -> Finding | None:
         return _closed(subject, verdict)
     facts: dict[str, Json] = {"final_url": answer.exchange.final_url}
     if not is_html(answer.headers.get("content-type", ""), answer.body):
-        return _file(reach, url, subject, answer, facts)
+        return _file(reach, download, subject, answer, facts, downloaded=True)
     return _drive_notice(answer, subject, facts)
 
 

@@ -146,11 +146,11 @@ class Probes:
         return made
 
     def _probe(self, tool: str, arguments: dict[str, Json], asked: str, ask: Callable[[], Finding]) -> Probed:
-        odd = [name for name, value in arguments.items() if not (value is None or isinstance(value, str))]
+        odd = [name for name, value in arguments.items() if not _is_text(value)]
         with self._recorder.call() as exchanges:
             if odd:
-                arguments = {name: value if name not in odd else repr(value)[:200] for name, value in arguments.items()}
-                finding = on_github.invalid(asked[:300], f"{', '.join(odd)} must be text")
+                arguments = {name: ascii(value)[:200] if name in odd else value for name, value in arguments.items()}
+                finding = on_github.invalid(ascii(asked)[:300], f"{', '.join(odd)} must be text")
             else:
                 finding = ask()
         facts = {"authenticated": any(e.authenticated for e in exchanges), **finding.facts}
@@ -166,3 +166,13 @@ class Probes:
         )
         self._recorder.record.put_receipt(receipt)
         return Probed(receipt, dict(finding.content))
+
+
+def _is_text(value: Json) -> bool:
+    """Text that can be stored, or nothing: models also send numbers, and JSON may hold half a character."""
+    if value is None:
+        return True
+    try:
+        return isinstance(value, str) and value.encode() is not None
+    except UnicodeEncodeError:
+        return False

@@ -127,7 +127,9 @@ def about_files(entries: Sequence[Entry]) -> dict[str, Json]:
     website = bool(others) and not code and any(_suffix(p) in _PAGES for p in others)
     readme_only = not code and not website and all(_inert(p) for p in others)
     training = [p for p in code if _is_entry(p, _TRAIN)]
-    testing = [p for p in code if p not in training and _is_entry(p, _EVAL)]
+    packages = {p.rpartition("/")[0] for p in paths if p.endswith("/__init__.py")}
+    # A module of a library (`src/lib/evaluating.py`) is no sign that only evaluation was released.
+    testing = [p for p in code if p not in training and _is_entry(p, _EVAL) and p.rpartition("/")[0] not in packages]
     training += [p for p in code if p not in testing and _WHOLE.match(PurePosixPath(p).stem)]
     weights = [e for e in entries if is_weights(e.path)]
     data = [e for e in entries if is_data(e.path)]
@@ -167,7 +169,9 @@ def _setup_only(path: str) -> bool:
 def _is_entry(path: str, pattern: re.Pattern[str]) -> bool:
     """A name that starts a program: the file's own, not a folder's, and not a part such as `train_utils.py`."""
     stem = PurePosixPath(path).stem
-    if re.search(r"(?i)(utils?|helpers?|config|dataset|dataloader|loss|model|state|args|options|test_train)$", stem):
+    if re.search(
+        r"(?i)(utils?|helpers?|stats|config|dataset|dataloader|loss|model|state|args|options|test_train)$", stem
+    ):
         return False
     return bool(pattern.search(f"/{stem}/"))
 

@@ -28,7 +28,8 @@ from pipeline.store import Store
 
 # Headers that are part of what was answered, against those that change from one sighting to the next.
 IDENTITY_HEADERS = frozenset(
-    {"content-type", "content-range", "accept-ranges", "link", "location", "cf-mitigated"}
+    {"content-type", "content-range", "accept-ranges", "link", "location"}
+    | {"content-disposition", "cf-mitigated"}
     | {"x-error-code", "x-error-message", "x-repo-commit", "x-linked-size", "x-linked-etag"}
 )
 SIGHTING_HEADERS = frozenset(

@@ -51,7 +51,7 @@ class Asked:
         own = tuple(v.split()[-1] for name, v in lower.items() if name in _CREDENTIALS and v.strip())
         url = without_default_port(url)
         hidden = redacted(_without_userinfo(url), (*secrets, *own))
-        shown = _SECRET_ARGUMENT.sub(r"\1***", hidden)
+        shown = _SECRET_ARGUMENT.sub(r"\1***", hidden).replace("\0", "%00")  # PostgreSQL stores no NUL
         return cls(
             method.upper(), url, shown, lower, body, follow, limit, own, bool(own) or shown != _without_userinfo(url)
         )
@@ -92,8 +92,8 @@ class Raw:
 
 def carries_login(asked: Asked) -> bool:
     """A request whose body is a password and whose answer is a token: neither is ever stored or reused."""
-    path = urlsplit(asked.shown_url).path
-    return asked.method == "POST" and any(path.endswith(end) for end in ("/login", "/mfa/verify", "/token"))
+    path = re.split(r"[?#]", asked.shown_url)[0]
+    return asked.method == "POST" and path.endswith(("/login", "/mfa/verify", "/token"))
 
 
 def without_default_port(url: str) -> str:

@@ -1,0 +1,273 @@
+"""The probe of any URL: 200 is not access, a wall is a wall, trouble is not absence."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from typing import Any
+
+import pytest
+
+from pipeline.evidence import Outcome
+
+TEXT = "<p>" + "We study foggy graphs with lanterns. " * 60 + "</p>"
+
+
+def page(title: str, body: str = TEXT) -> str:
+    return f"<!doctype html><html><head><title>{title}</title></head><body>{body}</body></html>"
+
+
+def look(town: Any, url: str, **options: Any) -> Any:
+    return town.probes(**options).fetch_url(url).receipt
+
+
+def test_a_page_keeps_its_links_and_names_the_paper(town: Any) -> None:
+    body = '<h1>Lantern Attention for Foggy Graphs</h1><a href="/code.zip">Code</a> <a href="https://github.com/fog/x">Git</a>'
+    town.site("fog.example.org", {"path": "/", "body": page("Lantern", body)})
+    receipt, content = town.probes().fetch_url("https://fog.example.org/")
+    assert receipt.outcome is Outcome.AVAILABLE
+    assert receipt.facts["names_paper"] == ["title"]
+    assert receipt.facts["links"] == ["https://fog.example.org/code.zip", "https://github.com/fog/x"]
+    assert "[Code](https://fog.example.org/code.zip)" in content["text"]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (page("Log in", '<form><input type="password" name="p"></form>'), "login"),
+        (page("Sign in to continue", "<p>Sign in</p>"), "login"),
+        (page("Data", "<p>You need access. Ask the owner.</p>"), "request_access"),
+        (
+            page("An article", "<p>Purchase PDF</p>" + TEXT).replace(
+                "<head>", '<head><meta name="citation_title" content="x">'
+            ),
+            "paywall",
+        ),
+    ],
+)
+def test_a_wall_with_status_200_is_gated(town: Any, body: str, kind: str) -> None:
+    town.site("wall.example.org", {"path": "/data", "body": body})
+    receipt = look(town, "https://wall.example.org/data")
+    assert (receipt.outcome, receipt.facts["wall"]) == (Outcome.GATED, kind)
+
+
+def test_a_page_with_a_login_box_in_its_corner_is_a_page(town: Any) -> None:
+    town.site("blog.example.org", {"path": "/post", "body": page("A post", TEXT + '<input type="password">')})
+    assert look(town, "https://blog.example.org/post").outcome is Outcome.AVAILABLE
+
+
+def test_a_redirect_to_a_login_is_gated(town: Any) -> None:
+    town.site("sign.example.org", {"path": "/d", "status": 302, "location": "https://accounts.google.com/ServiceLogin"})
+    town.site("accounts.google.com", {"path": "/ServiceLogin", "body": page("Sign in")})
+    assert look(town, "https://sign.example.org/d").outcome is Outcome.GATED
+
+
+@pytest.mark.parametrize("status", [401, 402, 403])
+def test_refusals_are_gated(town: Any, status: int) -> None:
+    town.site("no.example.org", {"path": "/f.zip", "status": status})
+    assert look(town, "https://no.example.org/f.zip").outcome is Outcome.GATED
+
+
+def test_a_known_wall_is_gated_however_well_it_answers(town: Any) -> None:
+    town.site("physionet.org", {"path": "/content/x", "body": page("A database")})
+    receipt = look(town, "https://physionet.org/content/x", walls={"physionet.org": "credentialed"})
+    assert (receipt.outcome, receipt.reason) == (Outcome.GATED, "credentialed")
+
+
+@pytest.mark.parametrize(
+    "route",
+    [
+        {"status": 503},
+        {"status": 500},
+        {"status": 429},
+        {"fault": "timeout"},
+        {"fault": "tls"},
+        {"fault": "reset"},
+        {"fault": "unreachable"},
+        {"status": 403, "headers": {"cf-mitigated": "challenge", "server": "cloudflare"}},
+        {"body": page("Just a moment...", "<p>Checking your browser</p>")},
+        {"body": page("Google Drive - Quota exceeded", "<p>Too many users have viewed or downloaded this file.</p>")},
+        {"body": page("fog.example.org", "<p>This domain is for sale! Buy this domain.</p>")},
+        {"body": "<html><head><script src=a.js></script></head><body><div id=root></div></body></html>"},
+    ],
+)
+def test_trouble_is_undetermined_however_often_it_is_seen(town: Any, route: dict[str, Any]) -> None:
+    town.site("fog.example.org", {"path": "/data", **route})
+    assert look(town, "https://fog.example.org/data").outcome is Outcome.UNDETERMINED
+    assert town.a_day_later().fetch_url("https://fog.example.org/data").receipt.outcome is Outcome.UNDETERMINED
+
+
+@pytest.mark.parametrize(
+    "route",
+    [
+        {"status": 404},
+        {"status": 410},
+        {"fault": "nxdomain"},
+        {"fault": "refused"},
+        {"body": page("404 - Page not found", "<p>Sorry.</p>")},
+    ],
+)
+def test_gone_needs_two_looks(town: Any, route: dict[str, Any]) -> None:
+    town.site("gone.example.org", {"path": "/data", **route})
+    first = look(town, "https://gone.example.org/data")
+    assert (first.outcome, first.reason[:9]) == (Outcome.UNDETERMINED, "gone_once")
+    assert look(town, "https://gone.example.org/data").outcome is Outcome.UNDETERMINED
+    second = town.a_day_later().fetch_url("https://gone.example.org/data").receipt
+    assert (second.outcome, second.reason[:5]) == (Outcome.UNAVAILABLE, "gone:")
+
+
+def test_a_host_that_says_the_same_for_any_path_says_nothing(town: Any) -> None:
+    body = page("Welcome")
+    town.site("any.example.org", {"path": "/models/x", "body": body}, default={"soft404": True, "body": body})
+    receipt = look(town, "https://any.example.org/models/x")
+    assert (receipt.outcome, receipt.facts["soft_404"]) == (Outcome.UNDETERMINED, True)
+
+
+def test_a_page_in_place_of_a_file_is_a_soft_404(town: Any) -> None:
+    town.site("w.example.org", {"path": "/model.pth", "body": page("Our lab", "<p>Hello</p>")})
+    assert look(town, "https://w.example.org/model.pth").reason == "gone_once: soft_404"
+
+
+def test_a_redirect_to_the_front_page_of_another_domain_is_parked(town: Any) -> None:
+    town.site("lab.example.org", {"path": "/code", "status": 301, "location": "https://casino.example.com/"})
+    town.site("casino.example.com", {"path": "/", "body": page("Win")})
+    assert look(town, "https://lab.example.org/code").reason == "parked"
+
+
+def test_a_data_file_is_open_when_bytes_come(town: Any) -> None:
+    town.site(
+        "d.example.org",
+        {"path": "/graphs.csv", "body": "a,b\n1,2\n", "content_type": "text/csv"},
+        {"path": "/big.tar.gz", "size": 30_000_000, "content_type": "application/gzip"},
+        {"path": "/lantern.ckpt", "size": 30_000_000, "content_type": "application/octet-stream"},
+        {"path": "/paper.pdf", "body": "%PDF-1.4 x", "content_type": "application/pdf"},
+    )
+    assert look(town, "https://d.example.org/graphs.csv").facts["data_open"] == ["graphs.csv"]
+    assert look(town, "https://d.example.org/big.tar.gz").facts["data_open"] == ["big.tar.gz"]
+    weights = look(town, "https://d.example.org/lantern.ckpt").facts
+    assert (weights["weights_open"], weights["data_open"]) == (["lantern.ckpt"], [])
+    assert "data_open" not in look(town, "https://d.example.org/paper.pdf").facts
+
+
+def test_a_page_about_data_leads_to_its_files(town: Any) -> None:
+    body = '<h1>The Fog dataset</h1><a href="fog.tar.gz">Download</a>'
+    town.site(
+        "d.example.org", {"path": "/", "body": page("Fog dataset", body)}, {"path": "/fog.tar.gz", "size": 5_000_000}
+    )
+    assert look(town, "https://d.example.org/").facts["data_open"] == ["https://d.example.org/fog.tar.gz"]
+
+
+def test_a_page_whose_files_are_dead_opens_no_data(town: Any) -> None:
+    body = page("Fog dataset", '<h1>The Fog dataset</h1><a href="gone.tar.gz">Download</a>')
+    town.site("e.example.org", {"path": "/", "body": body})
+    receipt = look(town, "https://e.example.org/")
+    assert (receipt.outcome, receipt.facts["data_open"]) == (Outcome.AVAILABLE, [])
+
+
+def test_an_archive_of_code_is_code(town: Any) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("x/train.py", "print(1)")
+    place = town.root / "sites" / "z.example.org" / "code.zip"
+    town.site("z.example.org", {"path": "/code.zip", "file": "code.zip"})
+    place.write_bytes(buffer.getvalue())
+    facts = look(town, "https://z.example.org/code.zip").facts
+    assert facts["train_entries"] == ["x/train.py"]
+    assert facts["data_open"] == []
+
+
+@pytest.mark.parametrize(
+    ("access", "outcome"),
+    [
+        ({"record": "public", "files": "public", "embargo": {"active": False}}, Outcome.AVAILABLE),
+        ({"record": "public", "files": "restricted", "embargo": {"active": False}}, Outcome.GATED),
+        ({"record": "public", "files": "restricted", "embargo": {"active": True}}, Outcome.GATED),
+    ],
+)
+def test_zenodo_is_asked_through_its_records_api(town: Any, access: dict[str, Any], outcome: Outcome) -> None:
+    content = "https://zenodo.org/api/records/77/files/fog.pt/content"
+    record = {
+        "id": 77,
+        "metadata": {"title": "Fog"},
+        "access": access,
+        "files": [{"key": "fog.pt", "size": 4_000_000, "links": {"self": content}}],
+    }
+    town.site(
+        "zenodo.org",
+        {"path": "/records/77", "body": page("Fog")},
+        {"path": "/api/records/77", "body": json.dumps(record)},
+        {"path": "/api/records/77/files/fog.pt/content", "size": 4_000_000},
+    )
+    for url in ("https://zenodo.org/records/77", "https://doi.org/10.5281/zenodo.77"):
+        receipt = look(town, url)
+        assert receipt.outcome is outcome
+        assert receipt.facts.get("weights_open") == (["fog.pt"] if outcome is Outcome.AVAILABLE else None)
+
+
+def test_an_expired_anonymous_mirror_is_gone_though_its_page_answers(town: Any) -> None:
+    town.site(
+        "anonymous.4open.science",
+        {"path": "/r/fog-1", "body": page("Anonymous Github")},
+        {"path": "/api/repo/fog-1/options", "body": '{"error": "repository_expired"}'},
+        {"path": "/r/fog-2", "body": page("Anonymous Github")},
+        {"path": "/api/repo/fog-2/options", "body": '{"url": "x"}'},
+        {
+            "path": "/api/repo/fog-2/files/",
+            "body": '{"train.py": {"size": 10, "sha": "a"}, "src": {"m.py": {"size": 3, "sha": "b"}}}',
+        },
+    )
+    assert look(town, "https://anonymous.4open.science/r/fog-1").reason == "gone_once: expired"
+    later = town.a_day_later()
+    assert later.fetch_url("https://anonymous.4open.science/r/fog-1").receipt.outcome is Outcome.UNAVAILABLE
+    alive = later.fetch_url("https://anonymous.4open.science/r/fog-2/").receipt
+    assert (alive.facts["code_files"], alive.facts["train_entries"]) == (2, ["train.py"])
+
+
+def test_drive_is_asked_for_the_download(town: Any) -> None:
+    warning = (
+        "<p>Google Drive can't scan this file for viruses.</p>"
+        '<p><a href="/open?id=big">lantern.pt</a> (1.2G) is too large</p>'
+    )
+    view = {"body": page("file - Google Drive", "<p>preview</p>" + TEXT)}
+    town.site(
+        "drive.google.com",
+        {"path": "/file/d/open/view", **view},
+        {"path": "/uc?export=download&id=open", "body": "a,b\n1,2\n", "content_type": "text/csv"},
+        {"path": "/file/d/big/view", **view},
+        {"path": "/uc?export=download&id=big", "body": page("Google Drive - Virus scan warning", warning)},
+        {"path": "/file/d/quota/view", **view},
+        {"path": "/uc?export=download&id=quota", "body": page("Google Drive - Quota exceeded", "<p>Sorry</p>")},
+        {"path": "/file/d/locked/view", "body": page("Google Drive: Sign-in", "<p>You need access</p>")},
+    )
+    assert look(town, "https://drive.google.com/file/d/open/view").facts["data_open"]
+    assert look(town, "https://drive.google.com/file/d/big/view?usp=sharing").facts["weights_open"] == ["lantern.pt"]
+    assert look(town, "https://drive.google.com/file/d/quota/view").reason == "quota"
+    assert look(town, "https://drive.google.com/file/d/locked/view").outcome is Outcome.GATED
+
+
+def test_a_link_to_a_repository_is_answered_as_the_repository(town: Any) -> None:
+    town.repo("fog/lantern", {"train.py": "x"})
+    town.hub("fog/m", {"model.safetensors": 2_000_000}, gated="auto")
+    tree = look(town, "https://github.com/fog/lantern/tree/main/src")
+    assert (tree.subject, tree.facts["code_files"]) == ("github:fog/lantern", 1)
+    model = look(town, "https://huggingface.co/fog/m/resolve/main/model.safetensors")
+    assert (model.subject, model.outcome) == ("hf:model:fog/m", Outcome.GATED)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1/", "file:///etc/passwd", "", "not a url", "http://[::1", "\u0000", "https://a.org/\ud800"]
+)
+def test_what_may_not_be_opened_is_undetermined(town: Any, url: str) -> None:
+    receipt = look(town, url)
+    assert receipt.outcome is Outcome.UNDETERMINED
+    assert receipt.reason.startswith(("blocked:", "invalid_argument:"))
+
+
+def test_the_same_world_gives_the_same_receipts_whenever_it_is_asked(town: Any) -> None:
+    town.site("fog.example.org", {"path": "/", "body": page("Lantern")})
+    first = look(town, "https://fog.example.org/")
+    town.clock.sleep(12345)
+    again = look(town, "https://fog.example.org/", again=True)
+    replayed = look(town, "https://fog.example.org/", mode="replay")
+    assert first == again == replayed
