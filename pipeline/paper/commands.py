@@ -29,6 +29,9 @@ def newline(r: Renderer, token: str) -> None:
     ahead = r.tex.peek()
     if ahead is not None and re.match(r"\[\s*-?[\d.]+\s*(?:pt|em|ex|cm|mm|in|\\)?", ahead):
         r.tex.optional()
+    if r.front and not r.math and r.pos:
+        r.emit("; ")  # one line of an author block
+        return
     if r.math or r.buffers:
         r.blank()
         return
@@ -189,6 +192,23 @@ def xspace(r: Renderer, token: str) -> None:
     if ahead is None or ahead[0] in "}&~%\n" or (len(ahead) == 2 and ahead[0] == "\\" and not ahead[1].isalpha()):
         return
     if ahead[0].isalnum() or ahead[0] in "\\$(‘“`":
+        r.blank()
+
+
+_DIMENSION = re.compile(
+    r"\s*=?\s*[-+]?(?:\d+\.?\d*|\.\d+)\s*(?:pt|in|cm|mm|em|ex|pc|sp|mu|true\w*)\b"
+    r"(?:\s*(?:plus|minus)\s*[\d.]+\s*(?:pt|in|cm|mm|em|ex|fill?l?)\b)*\s?"
+)
+
+
+def dimension(r: Renderer, token: str) -> None:
+    """\\vskip 3pt: a length without braces."""
+    ahead = r.tex.peek()
+    found = _DIMENSION.match(ahead) if ahead is not None and ahead[0] not in "{}$&%" else None
+    if found and ahead is not None:
+        r.tex.frame.i += 1
+        r.tex.push([ahead[found.end() :]] if ahead[found.end() :] else [])
+    if token.endswith("skip") and not r.math:
         r.blank()
 
 

@@ -57,6 +57,12 @@ def _table() -> dict[str, Any]:
             "midrule toprule bottomrule hline cmidrule cline hdashline cdashline specialrule Xhline addlinespace "
             "cmidrule* Midrule"
         ),
+        commands.dimension: (
+            "vskip hskip kern mskip raise lower parindent parskip baselineskip tabcolsep textwidth textheight "
+            "columnsep topsep itemsep abovecaptionskip belowcaptionskip floatsep intextsep lineskip textfloatsep "
+            "arrayrulewidth leftmargin fboxsep fboxrule linewidth columnwidth hsize vsize moveleft moveright "
+            "oddsidemargin topmargin"
+        ),
         commands.multicolumn: "multicolumn",
         commands.multirow: "multirow multirow*",
         commands.bold: "textbf bf bfseries mathbf bm boldsymbol pmb boldmath textbf*",
@@ -87,11 +93,11 @@ def _table() -> dict[str, Any]:
         commands.nothing: (
             "protect centering small footnotesize scriptsize tiny normalsize large Large LARGE huge Huge noindent "
             "clearpage newpage itshape scshape ttfamily rmfamily sffamily upshape mdseries normalfont selectfont "
-            "raggedright raggedleft maketitle displaystyle textstyle limits nolimits big Big bigg Bigg bigl bigr Bigl "
-            "Bigr biggl biggr Biggl Biggr middle nonumber notag expandafter noexpand global long outer makeatletter "
-            "makeatother begingroup endgroup bgroup egroup leavevmode fi tableofcontents unboldmath ignorespaces unskip "
-            "null strut hfil sloppy flushbottom frenchspacing endcsname em it sl sc tt rm sf mathstrut smallskip "
-            "medskip bigskip phantomsection relax"
+            "raggedright raggedleft maketitle displaystyle textstyle limits nolimits big Big bigg Bigg bigl bigr "
+            "Bigl Bigr biggl biggr Biggl Biggr middle nonumber notag expandafter noexpand global long outer "
+            "makeatletter makeatother begingroup endgroup bgroup egroup leavevmode fi tableofcontents unboldmath "
+            "ignorespaces unskip null strut hfil sloppy flushbottom frenchspacing endcsname em it sl sc tt rm sf "
+            "mathstrut smallskip medskip bigskip phantomsection relax"
         ),
     }
     for handler, names in groups.items():

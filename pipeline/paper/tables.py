@@ -16,7 +16,8 @@ MAX_COLUMNS = 200
 MAX_CELLS = 40_000  # of one table, spanned places included
 
 _LOWER = re.compile(
-    r"\b(?:g?r?s?FID(?:-\w+)?|KID|sFID|perplexity|ppl|loss|error|err\.?|MSE|RMSE|MAE|MAPE|NLL|WER|CER|LPIPS|latency|runtime|time"
+    r"\b(?:g?r?s?FID(?:-\w+)?|KID|sFID|perplexity|ppl|loss|(?<!standard )error(?! bars?)|err\.?|MSE|RMSE|MAE|MAPE|NLL"
+    r"|WER|CER|LPIPS|latency|runtime|time"
     r"|bits per (?:byte|dim)|BPD|regret|EER|FPR95?|ECE|FVD|NFE|violation|distance|divergence|memory)\b",
     re.IGNORECASE,
 )

@@ -75,7 +75,7 @@ def test_denials_and_thanks_are_told_apart() -> None:
 
 
 def test_time_after_a_device_sentence_inherits_the_device() -> None:
-    source = b"\\documentclass{a}\\begin{document}All models use a single P100 GPU. Training takes 150 minutes for 20 epochs.\\end{document}"
+    source = b"\\documentclass{a}\\begin{document}All models use a single P100 GPU. Training takes 150 minutes for 20 epochs.\\end{document}"  # noqa: E501
     first, second = read({"m.tex": source}).compute
     assert first.devices == second.devices == ("P100",)
     assert second.inherited

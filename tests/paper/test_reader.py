@@ -239,3 +239,20 @@ def test_reading_twice_gives_the_same_paper() -> None:
         "b.bib": b"@misc{k, title={T}}",
     }
     assert read(files) == read(dict(reversed(files.items())))
+
+
+def test_lengths_without_braces_print_nothing() -> None:
+    text = paper("A\\vskip 0.1in\nB \\hskip -2pt plus 1pt C \\parindent=0pt D.").text
+    assert text.split() == ["A", "B", "C", "D."]
+
+
+def test_author_blocks_of_several_lines_give_names() -> None:
+    p = paper(
+        "x", "\\title{T}\\author{Ada Lovelace \\\\ University of London \\\\ a@b.org \\And Alan Turing \\\\ Cambridge}"
+    )
+    assert p.authors == ("Ada Lovelace", "Alan Turing")
+
+
+def test_an_alias_of_a_heading_command_is_still_a_heading() -> None:
+    p = paper("\\let\\oldsection\\section\\oldsection{Results} Text.")
+    assert [s.title for s in p.sections] == ["Results"]

@@ -19,7 +19,7 @@ def texts(t: Table) -> list[list[str]]:
 
 def test_spanning_cells_stand_in_every_place_they_cover() -> None:
     t = table(
-        "\\toprule & \\multicolumn{2}{c}{CIFAR} & X \\\\ \\cmidrule(lr){2-3} Model & Acc $\\uparrow$ & Err $\\downarrow$ & Y \\\\ \\midrule"
+        "\\toprule & \\multicolumn{2}{c}{CIFAR} & X \\\\ \\cmidrule(lr){2-3} Model & Acc $\\uparrow$ & Err $\\downarrow$ & Y \\\\ \\midrule"  # noqa: E501
         "\\multirow{2}{*}{Big} & 1 & 2 & 3 \\\\ & 4 & 5 & 6 \\\\ \\bottomrule"
     )
     assert texts(t) == [
@@ -86,7 +86,7 @@ def test_a_tabular_with_captionof_outside_a_float_is_in_the_inventory() -> None:
 
 
 def test_a_table_reads_as_a_table_in_the_text() -> None:
-    source = b"\\documentclass{a}\\begin{document}\\begin{tabular}{lc}M & A \\\\ \\hline x & 1 \\\\\\end{tabular}\\end{document}"
+    source = b"\\documentclass{a}\\begin{document}\\begin{tabular}{lc}M & A \\\\ \\hline x & 1 \\\\\\end{tabular}\\end{document}"  # noqa: E501
     p = read({"m.tex": source})
     assert "| M | A |\n| --- | --- |\n| x | 1 |" in p.text
     t = p.tables[0]
