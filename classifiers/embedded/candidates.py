@@ -15,6 +15,7 @@ from classifiers.embedded.words import (
     NOT_RESULT,
     OURS,
     metrics_in,
+    squeezed,
     words,
 )
 from pipeline.paper import Cell, Number, Paper, Sentence, Table
@@ -27,6 +28,8 @@ _VALUE_BEFORE = re.compile(
     r"\b(reach\w*|achiev\w*|attain\w*|obtain\w*|of|to|at|is|are|by|solves?|with|an?|up to|yield\w*|scores?|about|around|nearly|roughly)\s*[~≈∼]?\s*$",
     re.IGNORECASE,
 )
+_DIFFERENCE = re.compile(r"\b(reduction|speed-?up|savings?|improvement|gain|delta|vs\.?)\b|Δ", re.IGNORECASE)
+_RANGE = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)\s?%?\s?(?:–|-|--|to)\s?(\d+(?:\.\d+)?)\s?(%|×|x\b)")
 _AVERAGE = re.compile(r"\b(avg|average|mean|overall|macro|all|total)\b", re.IGNORECASE)
 _AMOUNTS = frozenset(("k", "K", "M", "B", "G", "T", "GB", "MB", "h", "min", "hours", "minutes"))
 _SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s?([MB])(?![A-Za-z])")
@@ -83,11 +86,22 @@ class Stated:
     """Numbers the paper repeats in prose, with how much that says: the claim's own first, then abstract, then conclusion."""
 
     numbers: tuple[tuple[Number, float, str], ...] = field(default=())
+    ranges: tuple[tuple[float, float, float], ...] = field(default=())
 
-    def weight(self, value: float, unit: str) -> tuple[str, float]:
+    def weight(self, value: float, unit: str, *, ratio: bool) -> tuple[str, float]:
+        """`ratio`: the cell is a ratio or difference, which alone a number such as 8x can be."""
         for number, weight, place in self.numbers:
+            if number.factor_x and not ratio:
+                continue
             if same_printed(number, value) and not (unit in _AMOUNTS and (number.percent or number.factor_x)):
                 return f"the {place} prints {number.text}", weight
+        return "", 0.0
+
+    def within(self, value: float) -> tuple[str, float]:
+        """Whether prose gives a range, such as 33–35%, that holds this percentage."""
+        for low, high, weight in self.ranges:
+            if low - 0.5 <= abs(value) <= high + 0.5:
+                return f"the prose says {low:g} to {high:g}", weight
         return "", 0.0
 
 
@@ -121,7 +135,9 @@ def stated_numbers(paper: Paper, claim: Claim | None) -> Stated:
             and not sentence.appendix
         ):
             found += [(n, 1.5, "introduction or conclusion") for n in result_numbers(paper, sentence.text)]
-    return Stated(tuple(found))
+    prose = [(claim.sentence, 5.0), *((text, 3.5) for text in claim.support)] if claim is not None else []
+    ranges = [(float(m[1]), float(m[2]), weight) for text, weight in prose for m in _RANGE.finditer(text)]
+    return Stated(tuple(found), tuple(r for r in ranges if r[0] < r[1]))
 
 
 def result_numbers(paper: Paper, sentence: str) -> list[Number]:
@@ -185,34 +201,48 @@ class Own:
     how: str
 
 
-_CITED = re.compile(r"\(\s*[^()]*(?:et al\.?|(?:19|20)\d\d[a-z]?)[^()]*\)|\[[\w, ]{1,30}\]|\([a-z][\w:-]*\)")
+_CITED = re.compile(r"\(\s*[^()]*(?:et al\.?|(?:19|20)\d\d[a-z]?)[^()]*\)|\[[\w, ]{1,30}\]|\((?!ours?\b)[A-Za-z][\w:-]+\)", re.IGNORECASE)
 
 
 def _own_lines(table: Table, own: OwnNames) -> Own:
-    """Named lines; else lines without a citation beside lines with one; else the one with most bold cells; else what the caption says."""
+    """Named lines; else lines without a citation beside lines with one; else the line with most bold cells; else all, if the caption says so."""
     body = [r for r in range(table.header_rows, len(table.grid)) if not table.is_group_row(r)]
-
-    def is_own(text: str) -> bool:
-        return bool(OURS.search(text) or own.in_(text))
-
-    label = {r: " ".join(table.row_headers(r)) for r in body}
-    rows = frozenset(r for r in body if is_own(label[r]))
-    columns = frozenset(c for c in range(table.columns) if c and is_own(" ".join(table.column_headers(c))))
+    label = {r: table.row_headers(r) for r in body}
+    rows = frozenset(r for r in body if _is_own(label[r], own))
+    columns = frozenset(c for c in range(1, table.columns) if _is_own(table.column_headers(c), own))
     if rows and len(rows) < len(body):
         return Own(rows, frozenset(), "named")
     if columns and len(columns) < table.columns - 1:
         return Own(frozenset(), columns, "named")
-    cited = frozenset(r for r in body if _CITED.search(label[r]))
-    if cited and len(cited) < len(body):
+    cited = frozenset(r for r in body if _CITED.search(" ".join(label[r])))
+    if 0.25 * len(body) <= len(cited) < len(body):
         return Own(frozenset(body) - cited, frozenset(), "uncited")
     bold = {r: sum(1 for c in table.grid[r] if c is not None and c.bold and c.value is not None) for r in body}
     most = max(bold.values(), default=0)
     winners = frozenset(r for r, n in bold.items() if n == most)
     if most and len(winners) == 1:
         return Own(winners, frozenset(), "bold")
-    if rows or columns or is_own(table.caption):
+    if rows or columns or _is_own((table.caption,), own):
         return Own(frozenset(body), frozenset(), "caption")
     return Own(frozenset(), frozenset(), "none")
+
+
+def _is_own(headers: tuple[str, ...], own: OwnNames) -> bool:
+    """"Ours" or the method's name in any header; the name of own data only in the last, since above it is where a method is tested."""
+    text = " ".join(headers)
+    if OURS.search(text) or any(_names(n, text) for n in own.names):
+        return True
+    return bool(headers) and any(_names(n, headers[-1]) for n in own.data)
+
+
+def _names(name: str, text: str) -> bool:
+    return bool(re.search(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![a-z])", text, re.IGNORECASE))
+
+
+def _plain(label: str, own: OwnNames) -> bool:
+    """Whether a line is the method itself, not a variant of it: its name, or "ours", and nothing added."""
+    bare = squeezed(re.sub(r"\(?\bours?\b\)?|\([^)]*\)", "", label, flags=re.IGNORECASE))
+    return bare == "" or any(bare == squeezed(n) for n in own.names)
 
 
 def _table_weights(
@@ -224,7 +254,7 @@ def _table_weights(
     if ABLATION_TABLE.search(table.caption):
         yield "ablation table", -2.0
     if NOT_RESULT.search(table.caption):
-        yield "no table of results", -4.0
+        yield "no table of results", -1.5 if metrics_in(table.caption) else -4.0
     shared = words(table.caption) & core
     if shared:
         yield f"caption shares {len(shared)} words with the claim", min(0.4 * len(shared), 1.6)
@@ -243,7 +273,7 @@ def _cell_weights(
     sizes: tuple[float, int] | None,
 ) -> Iterator[tuple[str, float]]:
     row_text, column_text = " ".join(table.row_headers(cell.row)), " ".join(table.column_headers(cell.column))
-    is_mine = cell.row in mine.rows or cell.column in mine.columns
+    is_mine = cell.row in mine.rows or cell.column in mine.columns or bool(mine.columns and _DIFFERENCE.search(column_text))
     yield (
         {
             "named": ("own", 3.0),
@@ -258,6 +288,11 @@ def _cell_weights(
     if cell.bold and is_mine:
         yield "bold", 1.0
     label = row_text if not mine.columns else column_text
+    measure = row_text if mine.columns or _metrics_in_rows(table) else column_text
+    names = frozenset(metrics_in(f"{measure} {table.caption}"))
+    here = frozenset(metrics_in(measure))
+    if is_mine and _plain(label.split("  ")[-1], own):
+        yield "the method itself", 0.8
     if ABLATED.search(label):
         yield "a part taken out", -2.5
     if _PRECISION.search(label) and not own.in_(label):
@@ -266,12 +301,18 @@ def _cell_weights(
         yield "the full method", 0.5
     if cell.unit in _AMOUNTS:
         yield "an amount", -2.5
+    elif cell.value is not None and float(cell.value).is_integer() and not cell.percent and cell.unit != "x" and "." not in cell.text:
+        yield "a whole number", -0.8
     value = cell.value if cell.value is not None else 0.0
-    reason, weight = stated.weight(value, cell.unit)
+    ratio = bool(cell.unit == "x" or _DIFFERENCE.search(f"{column_text} {row_text}"))
+    costs = EXPENSE.search(measure) is not None and not here & claim_metrics
+    reason, weight = ("", 0.0) if costs else stated.weight(value, cell.unit, ratio=ratio)
     yield reason, weight if is_mine or mine.how != "named" else weight * 0.25
-    measure = column_text if not mine.columns else row_text
-    names = frozenset(metrics_in(f"{measure} {table.caption}"))
-    here = frozenset(metrics_in(measure))
+    if not weight and cell.percent:
+        yield stated.within(value)
+    open_ = (mine.how == "none" and not is_mine) or (mine.how in ("uncited", "caption") and is_mine)
+    if open_ and cell.value is not None and cell.value == _best_of_line(table, cell):
+        yield "the best of its line", 0.8
     if here & claim_metrics:
         yield "the claim's metric", 1.8
     elif here and claim_metrics:
@@ -280,15 +321,35 @@ def _cell_weights(
         yield "the claim's metric in the caption", 1.0
     shared = (words(row_text) | words(column_text)) & claimed
     if shared:
-        yield f"headers share {len(shared)} words with the claim", min(0.5 * len(shared), 1.5)
-    if EXPENSE.search(measure) and not here & claim_metrics:
+        yield f"headers share {len(shared)} words with the claim", min(0.4 * len(shared), 1.2)
+    if names:
+        yield "a known metric", 0.8
+    if costs:
         yield "a cost or setting", -3.0
     if _AVERAGE.search(measure):
-        yield "everything averaged", 1.0
+        yield "everything averaged", 1.5
     if sizes is not None and (size := _size(f"{row_text} {column_text}")) is not None:
         yield "size", 0.6 if size == sizes[0] else 0.0
     if cell.uncertainty is not None:
         yield "with uncertainty", 0.2
+
+
+def _metrics_in_rows(table: Table) -> bool:
+    """Whether the rows are metrics and the columns what is measured, rather than the usual other way round."""
+    body = range(table.header_rows, len(table.grid))
+    named = sum(bool(metrics_in(" ".join(table.row_headers(r)))) for r in body)
+    return named * 2 > len(body) and not any(metrics_in(" ".join(table.column_headers(c))) for c in range(1, table.columns))
+
+
+def _best_of_line(table: Table, cell: Cell) -> float | None:
+    """The best number beside a cell: across its row where rows are metrics, else down its column."""
+    body = range(table.header_rows, len(table.grid))
+    across = _metrics_in_rows(table)
+    line = list(table.grid[cell.row]) if across else [table.grid[r][cell.column] for r in body]
+    values = [c.value for c in line if c is not None and c.value is not None]
+    measure = " ".join(table.row_headers(cell.row) if across else table.column_headers(cell.column))
+    lower = LOWER.search(measure) or (table.directions and table.directions[cell.column] == "lower")
+    return (min(values) if lower else max(values)) if values else None
 
 
 def _size(text: str) -> float | None:
@@ -323,7 +384,10 @@ def text_candidates(paper: Paper, claim: Claim | None, own: OwnNames) -> Iterato
         for number in result_numbers(paper, sentence.text):
             if not _VALUE_BEFORE.search(sentence.text[: number.start]) and base < 3:
                 continue
-            weigh = [("in running text", base), ("shares words with the claim", min(0.1 * len(shared), 0.5))]
+            if any(m.start() <= number.start < m.end() for m in _RANGE.finditer(sentence.text)):
+                continue
+            vague = 2.0 if number.factor_x and float(number.value).is_integer() and base > 2 else 0.0
+            weigh = [("in running text", base - vague), ("shares words with the claim", min(0.1 * len(shared), 0.5))]
             if _VALUE_BEFORE.search(sentence.text[: number.start]):
                 weigh.append(("said to be reached", 0.5))
             yield Candidate(

@@ -10,7 +10,12 @@ from classifiers.embedded.words import BACKGROUND, COMPARED, DATASET_SIZE, FINDI
 from pipeline.paper import Paper, Sentence
 
 _NAME = re.compile(r"\b(?:[A-Z][a-z]*[A-Z0-9][\w+-]*|[A-Z]{2,}[\w+-]*|[a-z]+[A-Z]\w*)\b")
-_PARENTHESISED = re.compile(r"\(\s*(?:called |termed |dubbed |abbreviated )?([A-Za-z][\w+-]{1,24})\s*\)")
+_BEATS = re.compile(r"\b(outperform|surpass|beat|state[- ]of[- ]the[- ]art)", re.IGNORECASE)
+_PARENTHESISED = re.compile(r"\(\s*(?:called |termed |dubbed |abbreviated )?((?=[\w+-]*[A-Z])[A-Za-z][A-Za-z0-9+-]{1,24})\s*\)")
+_OUR_NAME = re.compile(
+    r"\bour (?:\w+[- ]){0,2}?(?:system|model|method|approach|framework|algorithm|baseline|architecture|pipeline),? (?:called |named )?([A-Z][\w+-]+)"
+)
+_NAMING = re.compile(r"\bwe (?:\w+ ){0,4}?(?:call|term|name|dub|denote|refer to)\b", re.IGNORECASE)
 _CONTRIBUTION = re.compile(r"\b(contributions?|we (?:show|demonstrate|find|achieve)|our)\b", re.IGNORECASE)
 
 
@@ -57,20 +62,46 @@ def own_names(paper: Paper) -> OwnNames:
         found[head.strip()] += 6
     for name in _NAME.findall(paper.title):
         found[name] += 2
-    for sentence in [*_abstract(paper), *(s.text for s in paper.sentences() if s.place == "body" and not s.appendix)]:
+    for sentence in [*_abstract(paper), *(s.text for s in _introduction(paper)), *_naming(paper)]:
         proposing = PROPOSES.search(sentence)
         if proposing is None:
             continue
-        after = sentence[proposing.end() :]
+        after = sentence[proposing.end() : proposing.end() + 90]
         for name in _PARENTHESISED.findall(after)[:1]:
-            found[name] += 4
-        for rank, name in enumerate(_NAME.findall(after[:80])[:2]):
+            found[name] += 3
+        for rank, name in enumerate(_NAME.findall(after[:50])[:2]):
             found[name] += 2 - rank
+    for name in _OUR_NAME.findall(paper.text):
+        found[name] += 2
+    heads = "\n".join(_table_heads(paper))
+    for name in list(found):
+        found[name] += 2 if _named(name, heads) else -1
     repeated = {n: k for n, k in found.items() if len(n) >= 2 and not n.isdigit() and _uses(paper, n) >= 4}
     ranked = sorted(repeated, key=lambda n: (-repeated[n] - min(_uses(paper, n), 40) / 10, n))
-    kept = [n for n in ranked if repeated[n] >= 3 and not _common(n) and re.search(r"[A-Z]", n)][:5]
+    kept = [n for n in ranked if repeated[n] >= 3 and not _common(n) and not _cited(paper, n)][:5]
     data = tuple(n for n in kept if _is_data(paper, n))
     return OwnNames(tuple(n for n in kept if n not in data)[:3], data)
+
+
+def _cited(paper: Paper, name: str) -> bool:
+    """Whether the text gives a source right after the name: then it is somebody else's, unless the title bears it."""
+    source = r"\s*(?:\([^()]{0,80}(?:et al|\b(?:19|20)\d\d)[^()]{0,20}\)|\([a-z][\w-]*[\d:_][\w:-]*\)|\[\d{1,3}\])"
+    return not _named(name, paper.title) and re.search(rf"(?<![\w]){re.escape(name)}{source}", paper.text) is not None
+
+
+def _table_heads(paper: Paper) -> list[str]:
+    """Row and column headers of all tables: where a method's name stands again."""
+    heads: list[str] = []
+    for table in paper.tables:
+        heads += [" ".join(table.row_headers(r)) for r in range(table.header_rows, len(table.grid))]
+        heads += [" ".join(table.column_headers(c)) for c in range(1, table.columns)]
+    return heads
+
+
+def _naming(paper: Paper) -> list[str]:
+    """Sentences of the body that give the method its name, or introduce something with its acronym."""
+    body = (s.text for s in paper.sentences() if s.place == "body" and not s.appendix)
+    return [text for text in body if _NAMING.search(text) or (PROPOSES.search(text) and _PARENTHESISED.search(text))]
 
 
 def _uses(paper: Paper, name: str) -> int:
@@ -93,28 +124,15 @@ def _is_data(paper: Paper, name: str) -> bool:
     return len(beside) >= 3 or introduced is not None
 
 
+_FIELD = frozenset(
+    "LLM LLMS AI ML RL NLP GPU CNN CNNS RNN GAN VAE QA SOTA 3D 2D AR MLP CV FL OOD SDE ODE CFG IRB PYTORCH TENSORFLOW JAX GPT BERT SGD ADAM KL"
+    " MCMC IID NN DNN GNN GNNS VIT LORA SFT DPO PPO RLHF MOE API CPU TPU LATEX PDF URL NEURIPS ICML ICLR MNIST IMAGENET CIFAR COT RAG".split()
+)
+
+
 def _common(name: str) -> bool:
     """Names of the field that no paper owns."""
-    return name.upper() in {
-        "LLM",
-        "LLMS",
-        "AI",
-        "ML",
-        "RL",
-        "NLP",
-        "GPU",
-        "CNN",
-        "RNN",
-        "GAN",
-        "VAE",
-        "QA",
-        "SOTA",
-        "3D",
-        "2D",
-        "AR",
-        "MLP",
-        "CV",
-    }
+    return name.upper() in _FIELD
 
 
 def _abstract(paper: Paper) -> list[str]:
@@ -144,6 +162,8 @@ def _states_result(sentence: str, own: OwnNames) -> bool:
     if (not RESULT.search(sentence) and not FINDING.search(sentence)) or re.search(
         r"\b(will|hope|aim|could|future)\b", sentence
     ):
+        return False
+    if PROPOSES.search(sentence[:60]) and not (_has_value(sentence) or FINDING.search(sentence) or _BEATS.search(sentence)):
         return False
     mine = bool(OWN.search(sentence) or own.any_in(sentence) or FINDING.search(sentence) or _has_value(sentence))
     if BACKGROUND.search(sentence) and not (own.any_in(sentence) or FINDING.search(sentence) or OWN.search(sentence)):

@@ -29,6 +29,10 @@ _AFTER = re.compile(
 _LIKE_DATA = re.compile(r"([a-z][A-Z]|[A-Z]{2,}|\d|Bench|Set|Net|QA|Corpus|Eval)")
 
 
+MOST = 8
+"""Data sets that one target may name: more is a list of what the field has, not of what a cell was measured on."""
+
+
 @dataclass(frozen=True, slots=True)
 class DataFound:
     """`made` is the sentence which says that the target makes its data, where it needs none; else ""."""
@@ -45,27 +49,30 @@ def find_data(paper: Paper, claim: Claim | None, candidate: Candidate | None, ow
     around = candidate.where if candidate.table is None else candidate.table.caption
     claimed = claim.sentence if claim else ""
     for text in (heads, around, claimed):
-        if listed := reference.benchmarks_in(text):
-            return DataFound(tuple(_word(paper, b.name, text) for b in listed[:3]), "")
+        if listed := _listed(text):
+            return DataFound(tuple(_word(paper, name, text) for name in listed[:MOST]), "")
     for text in (around, claimed, paper.abstract):
         if named := _named(text, own):
             return DataFound((_unlisted(paper, named[0]),), "")
     section = _section(paper, candidate)
     nearby = " ".join(s.text for s in section)
-    if listed := reference.benchmarks_in(nearby):
-        return DataFound((_word(paper, listed[0].name, nearby),), "")
+    if listed := _listed(nearby):
+        return DataFound((_word(paper, listed[0], nearby),), "")
     made = next((s.text for s in [*section, *paper.sentences()] if _MADE.search(s.text) and not s.appendix), "")
     if made:
         return DataFound((), made)
-    everywhere = reference.benchmarks_in(
-        " ".join(s.text for s in paper.sentences() if not s.appendix and s.place == "body")
-    )
-    return DataFound((_word(paper, everywhere[0].name, ""),) if everywhere else (), "")
+    everywhere = _listed(" ".join(s.text for s in paper.sentences() if not s.appendix and s.place == "body"))
+    return DataFound((_word(paper, everywhere[0], ""),) if everywhere else (), "")
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """Names of the listed benchmarks in a text, in order, each once."""
+    return tuple(dict.fromkeys(m.name for m in reference.benchmarks_in(text)))
 
 
 def _word(paper: Paper, name: str, text: str) -> DatasetWord:
     """A listed benchmark; custom where the paper says, in the sentence that introduces it, that it uses its own part of it."""
-    mentions = [s for s in paper.sentences() if reference.names_benchmark(s.text, name)]
+    mentions = [s for s in paper.sentences() if name in _listed(s.text)]
     introduced = next(
         (s for s in mentions if re.search(r"\b(we|data ?sets?|use|train|split|evaluat)", s.text, re.IGNORECASE)), None
     )

@@ -27,7 +27,7 @@ FINDING = re.compile(
 )
 OWN = re.compile(r"\b(we|our|ours|this (?:paper|work|article)|the proposed)\b", re.IGNORECASE)
 PROPOSES = re.compile(
-    r"\b(?:we|paper|work|article)\b[^.]{0,40}?\b(?:propos|introduc|present|develop|call|term|name|describ|devis|design|giv)\w*",
+    r"\b(?:we|paper|work|article)\b[^.]{0,40}?\b(?:propos|introduc|present|develop|call|term|name|describ|devis|design|giv|refer|dub|denot)\w*",
     re.IGNORECASE,
 )
 BACKGROUND = re.compile(
@@ -48,7 +48,7 @@ ABLATION_TABLE = re.compile(
 NOT_RESULT = re.compile(
     r"\b(hyper-?parameters?|notation|symbols?|statistics|settings?|configurations? of|architectur\w+ (?:details|of)|licen[cs]e\w*"
     r"|data ?sets? (?:statistics|details|overview|summary)|summary of|overview of|splits?\b|provenance|filters?|number of param\w*|complexity|prompts?|examples? of|implementation details|specifications?"
-    r"|taxonomy|annotat\w+ guidelines)\b",
+    r"|(?:compar\w+|overview) (?:of|with|to|between)[^.]{0,60}\b(?:data ?sets?|corpora|corpus|benchmarks)|data ?set comparison|taxonomy|annotat\w+ guidelines)\b",
     re.IGNORECASE,
 )
 EXPENSE = re.compile(

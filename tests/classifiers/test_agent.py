@@ -161,7 +161,8 @@ def test_a_model_that_calls_one_tool_forever_is_made_to_answer() -> None:
     def turn(messages: list[ModelMessage], info: AgentInfo) -> list[Any]:
         names = [t.name for t in info.function_tools]
         if names:
-            return [ToolCallPart(names[0], {"query": f"q{len(messages)}", "repo": f"a/b{len(messages)}"}, f"c{len(messages)}")]
+            arguments = {"query": f"q{len(messages)}"} if "search" in names[0] else {"repo": f"a/b{len(messages)}"}
+            return [ToolCallPart(names[0], arguments, f"c{len(messages)}")]
         return answer(_without_receipts())
 
     probes = FakeProbes(places())
