@@ -131,7 +131,7 @@ def whole(content: Content) -> bytes:
     return content.read(0, content.size)
 
 
-def chunks(content: Content, start: int, stop: int, step: int = 1 << 20) -> Iterator[bytes]:
+def chunks(content: Content, start: int, stop: int, step: int = 1 << 18) -> Iterator[bytes]:
     for at in range(start, stop, step):
         yield content.read(at, min(at + step, stop))
 

@@ -66,7 +66,7 @@ def app(world: World) -> Starlette:
         found = reply(world, call, failures)
         if isinstance(found, Fault):
             return Response(status_code=502, headers={FAULT_HEADER: found.kind})
-        return _response(call, found)
+        return _response(request, call, found)
 
     return Starlette(routes=[Route(PREFIX + "{rest:path}", endpoint, methods=_METHODS)])
 
@@ -85,7 +85,7 @@ async def _call(request: Request) -> Call:
     )
 
 
-def _response(call: Call, found: Answer) -> Response:
+def _response(request: Request, call: Call, found: Answer) -> Response:
     size = found.content.size
     start, stop, status = 0, size, found.status
     headers = list(found.headers)
@@ -107,6 +107,9 @@ def _response(call: Call, found: Answer) -> Response:
 
     async def stream() -> AsyncIterator[bytes]:
         for chunk in chunks(found.content, start, stop):
+            # Who only wanted the first bytes of something huge has hung up; without this the rest is made all the same.
+            if await request.is_disconnected():
+                return
             yield chunk
 
     response = StreamingResponse(stream(), status_code=status)

@@ -328,6 +328,9 @@ status = 405
 path = "/records/77/files/data.zip"
 size = 300000
 [[route]]
+path = "/records/77/files/huge.tar"
+size = 500000000000
+[[route]]
 path = "/record/77"
 location = "https://zenodo.org/records/77"
 [[route]]

@@ -4,6 +4,7 @@ import asyncio
 import io
 import socket
 import ssl
+import time
 import zipfile
 
 import httpx2
@@ -82,6 +83,16 @@ def test_a_route_may_refuse_head_and_serve_get_by_ranges(web):
     assert (part.status_code, len(part.content), part.content[:2]) == (206, 2048, b"PK")
     assert part.headers["content-range"] == "bytes 0-2047/300000"
     assert web.get(url, headers={"Range": "bytes=-5"}).content == web.get(url).content[-5:]
+
+
+def test_a_reader_of_the_first_bytes_of_half_a_terabyte_keeps_nobody_waiting(web):
+    for _ in range(3):
+        with web.stream("GET", "https://zenodo.org/records/77/files/huge.tar") as answer:
+            assert answer.headers["content-length"] == "500000000000"
+            assert next(answer.iter_bytes(2048))
+    before = time.monotonic()
+    assert web.get("https://zenodo.org/api/records/77").status_code == 200
+    assert time.monotonic() - before < 5
 
 
 def test_a_route_serves_json_as_such(web):
