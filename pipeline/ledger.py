@@ -17,7 +17,7 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from sqlalchemy import Column, Connection, Engine, Integer, MetaData, String, Table, Text, func, insert, select
 from sqlalchemy import event as sql_events
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.schema import DDL
 
 from pipeline.evidence import Json, Signal, canonical, digest
@@ -312,7 +312,10 @@ class Ledger:
 
     def __init__(self, engine: Engine, edition: str, site: str = "main") -> None:
         self.engine, self.edition, self.site = engine, edition, site
-        metadata.create_all(engine, tables=[entry_table])
+        try:
+            metadata.create_all(engine, tables=[entry_table])
+        except DBAPIError:  # another process made it between our look and our CREATE
+            metadata.create_all(engine, tables=[entry_table])
 
     def entries(self) -> list[Entry]:
         """All sites' entries in fold order. Raises LedgerError where a stored entry is not what its hash says."""

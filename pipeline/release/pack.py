@@ -70,11 +70,12 @@ class Pack:
         """Raises PackError for a file that is no pack, or one that would unpack to more than 8 GiB."""
         try:
             archive = zipfile.ZipFile(io.BytesIO(place.read_bytes()))
-            if sum(info.file_size for info in archive.infolist()) > LIMIT:
-                raise PackError("would unpack to more than 8 GiB")
+            size = sum(info.file_size for info in archive.infolist())
+            if size > LIMIT:
+                raise ValueError(f"it would unpack to {size} bytes, more than {LIMIT}")
             exchanges = [Exchange.from_json(line) for line in _lines(archive, EXCHANGES)]
             papers = {line["arxiv_id"]: dict(line["files"]) for line in _lines(archive, PAPERS)}
-        except (OSError, zipfile.BadZipFile, KeyError, TypeError, AttributeError, NotImplementedError) as error:
+        except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, RuntimeError) as error:
             raise PackError(f"is no evidence pack ({type(error).__name__}: {error})") from None
         return cls(
             exchanges={e.id: e for e in exchanges}, papers=papers, archive=archive, names=frozenset(archive.namelist())

@@ -192,6 +192,30 @@ def test_writers_at_the_same_time_leave_one_whole_chain(tmp_path: Path) -> None:
     assert verify_chain(entries, "sample-2025") == []
 
 
+def test_postgresql_keeps_the_same_ledger_and_refuses_changes_too(postgres_url: str) -> None:
+    engine = sa.create_engine(postgres_url)
+    schema = "ledger_test"
+    with engine.begin() as connection:
+        connection.execute(sa.text(f"DROP SCHEMA IF EXISTS {schema} CASCADE"))
+        connection.execute(sa.text(f"CREATE SCHEMA {schema}"))
+    here = sa.create_engine(postgres_url, connect_args={"options": f"-csearch_path={schema}"})
+    try:
+        book, lite = Ledger(here, "sample-2025"), ledger()
+        events = [answer(), answer("hours", 2.5), undo(answer())]
+        assert book.append(events) == lite.append(events)
+        assert book.append(events) == []
+        assert book.entries() == Ledger(here, "sample-2025").entries() == lite.entries()
+        for statement in ("UPDATE ledger SET paper = 'x'", "DELETE FROM ledger", "TRUNCATE ledger"):
+            with pytest.raises(sa.exc.DBAPIError, match="append-only"), here.begin() as connection:
+                connection.execute(sa.text(statement))
+        assert len(book.entries()) == 3
+    finally:
+        here.dispose()
+        with engine.begin() as connection:
+            connection.execute(sa.text(f"DROP SCHEMA {schema} CASCADE"))
+        engine.dispose()
+
+
 # Any interleaving of answers and undos at two sites.
 people = st.sampled_from(["ada", "grace"])
 steps = st.lists(

@@ -1,0 +1,118 @@
+"""The file that people fill in: read whole or not at all, every bad line named."""
+
+from __future__ import annotations
+
+import json
+from types import ModuleType
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from pipeline.audit import standing
+from pipeline.decisions import export_todo, read_decisions
+from pipeline.derivation import Derivation, Rules, derive
+from pipeline.ledger import QUESTIONS, Ledger, LedgerError
+
+
+@pytest.fixture
+def row(made: ModuleType) -> Derivation:
+    inputs, found = made.inputs(1, tier="Run", hours=4.0)
+    return derive(inputs, {r.id: r for r in found}, Rules.of(made.EDITION))
+
+
+def line(made: ModuleType, row: Derivation, **changes: Any) -> dict[str, Any]:
+    return {
+        "paper": row.arxiv_id,
+        "row_hash": row.row_hash,
+        "who": "ada",
+        "at": "2026-02-20T10:00:00Z",
+        "answers": made.answers_of(row),
+        "why": "read it",
+        **changes,
+    }
+
+
+def text(*lines: Any) -> str:
+    return "".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in lines)
+
+
+def test_a_line_becomes_one_event_a_question_bound_to_its_row(made: ModuleType, row: Derivation) -> None:
+    events = read_decisions(text(line(made, row), ""), "decisions.jsonl")
+    assert [e.question for e in events] == list(QUESTIONS)
+    assert {(e.row_hash, e.who, e.phase, e.why) for e in events} == {(row.row_hash, "ada", "revised", "read it")}
+    assert standing(row.arxiv_id, row.row_hash, events).state == "decided"
+
+
+def test_importing_a_file_twice_changes_nothing(made: ModuleType, row: Derivation) -> None:
+    book = Ledger(sa.create_engine("sqlite://"), "made-2026")
+    whole = text(line(made, row))
+    assert len(book.append(read_decisions(whole, "d.jsonl"))) == len(QUESTIONS)
+    assert book.append(read_decisions(whole, "d.jsonl")) == []
+
+
+def test_reasons_and_evidence_may_be_given_by_question(made: ModuleType, row: Derivation) -> None:
+    one = line(made, row, answers={"hours": 2, "kind": "survey"}, why={"hours": "table 4"}, evidence={"kind": ["x"]})
+    hours, kind = sorted(read_decisions(text(one), "d"), key=lambda e: e.question or "")
+    assert (hours.question, hours.why, hours.evidence) == ("hours", "table 4", [])
+    assert (kind.question, kind.why, kind.evidence) == ("kind", "", ["x"])
+
+
+def test_the_form_as_exported_holds_no_decision_and_filled_in_decides(made: ModuleType, row: Derivation) -> None:
+    form = export_todo([row], {})
+    assert read_decisions(form, "form") == []
+    filled = json.loads(form)
+    assert set(filled["answers"]) == set(QUESTIONS)
+    assert set(filled["answers"].values()) == {None}
+    assert filled["shown"]["claim"] == row.inputs.central_claim
+    filled |= {"who": "ada", "at": "2026-02-20T10:00:00Z", "answers": made.answers_of(row)}
+    events = read_decisions(json.dumps(filled), "form")
+    where = standing(row.arxiv_id, row.row_hash, events)
+    assert where.state == "decided"
+    assert export_todo([row], {row.arxiv_id: where}) == ""
+
+
+def test_the_form_asks_only_what_is_open(made: ModuleType, row: Derivation) -> None:
+    events = [e for e in made.agrees(row) if e.question != "hours"]
+    form = json.loads(export_todo([row], {row.arxiv_id: standing(row.arxiv_id, row.row_hash, events)}))
+    assert form["answers"] == {"hours": None}
+
+
+def test_any_other_event_has_a_line_of_its_own(made: ModuleType, row: Derivation) -> None:
+    drop = {"kind": "drop", "paper": row.arxiv_id, "who": "ada", "at": "2026-02-20T10:00:00Z", "why": "withdrawn"}
+    assert [e.kind for e in read_decisions(text(drop), "d")] == ["drop"]
+
+
+def test_every_bad_line_is_named_with_its_reason_and_nothing_is_taken(made: ModuleType, row: Derivation) -> None:
+    good = line(made, row)
+    bad = [
+        "{",
+        "[]",
+        {**good, "row_hash": "present"},
+        {**good, "who": ""},
+        {**good, "at": "yesterday"},
+        {**good, "answers": {"colour": True}},
+        {**good, "answers": {"code_available": "yes"}},
+        {**good, "answers": {}},
+        {**good, "verdict": "agree"},
+        '{"paper": "a", "paper": "b"}',
+        {"kind": "drop", "paper": "a", "who": "ada", "at": "2026-02-20T10:00:00Z"},
+    ]
+    with pytest.raises(LedgerError) as caught:
+        read_decisions(text(good, *bad), "d.jsonl")
+    lines = str(caught.value).splitlines()
+    assert [one.split(": ")[0] for one in lines[:-1]] == [f"d.jsonl:{n}" for n in range(2, len(bad) + 2)]
+    assert lines[-1] == f"{len(bad)} bad line(s); nothing was imported"
+    reasons = dict(zip(range(2, 13), lines, strict=False))
+    assert "64-digit hash" in reasons[4]
+    assert "no UTC time" in reasons[6]
+    assert "not_needed or cannot_tell" in reasons[8]
+    assert "no question is answered" in reasons[9]
+    assert "'paper' stands twice" in reasons[11]
+    assert "needs a reason" in reasons[12]
+
+
+def test_a_line_separator_inside_a_text_ends_no_line(made: ModuleType, row: Derivation) -> None:
+    why = "first\u2028second\u0085third"
+    one = json.dumps(line(made, row, why=why), ensure_ascii=False)
+    assert read_decisions(one, "d")[0].why == why
