@@ -117,7 +117,7 @@ async def _pass(work: Workplace, items: Sequence[Item], passes: int) -> None:
     limits = Limits(rounds=told.max_tool_rounds, tool_calls=told.max_tool_calls, result_chars=told.max_result_chars)
     classifier = model_for(told.model)
     recorder = work.recorder(again=passes > 1)
-    walls = reference.walled_hosts()
+    walls = reference.walls()
     token = os.environ.get("RECLAIM_GITHUB_TOKEN", "")
 
     async def one(item: Item) -> Item:

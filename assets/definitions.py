@@ -4,8 +4,6 @@ An asset opens the edition's workplace, refuses to run on stale tables upstream,
 stage says of itself. `reclaim build` runs the same definitions in the instance that the UI shows.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
