@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
+from itertools import pairwise
 from typing import Annotated, Any, Literal, NamedTuple, Self
 from urllib.parse import urlsplit
 
@@ -217,9 +218,14 @@ def _finders() -> dict[str, re.Pattern[str]]:
 
 
 def _spelling(name: str) -> str:
-    """A name as prose may write it: hyphen, space or nothing between its parts."""
-    parts = [re.escape(p) for p in re.split(r"[\s-]+", name) if p]
-    body = r"[\s~-]?".join(parts)
+    """A name as prose may write it: hyphen or space between its parts, or nothing where a digit stands beside.
+
+    Letters are never run together ("MultiPL-E" is not "multiple", "RT-X" is not "RTX").
+    """
+    parts = [p for p in re.split(r"[\s-]+", name) if p]
+    body = re.escape(parts[0])
+    for before, after in pairwise(parts):
+        body += (r"[\s~-]?" if before[-1].isdigit() or after[0].isdigit() else r"[\s~-]") + re.escape(after)
     any_case = len(name) >= 5 and (re.search(r"\d", name) or len(parts) > 1)
     return f"(?i:{body})" if any_case else body
 

@@ -104,6 +104,8 @@ def test_a_name_that_is_not_listed_whole_is_not_known(name):
         ("a math problem; the apps; a race", []),
         ("on MATH and RACE datasets", ["MATH", "RACE"]),
         ("CIFAR-100-LT and XMNIST", []),
+        ("multiple RTX cards", []),
+        ("MultiPL-E and tiny imagenet", ["MultiPL-E", "Tiny ImageNet"]),
         ("ImageNet-1k~\\cite{x}", ["ImageNet"]),
     ],
 )
