@@ -36,6 +36,7 @@ _DECOR = re.compile(
 )
 _DROP = re.compile(r"\\(?:h?phantom|vphantom|cellcolor|rowcolor|hspace|color|vspace)\*?(?:\[[^\]]*\])?\s*")
 _COLOUR = re.compile(r"\\(?:textcolor|colorbox)(?:\[[^\]]*\])?\{[^{}]*\}")
+_DIGIT = re.compile(r"\d")
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "G": 1e9, "T": 1e12}
 
 
@@ -100,7 +101,7 @@ def parse_number(text: str) -> Number | None:
     Arrows, asterisks, daggers, footnote marks, <, >, ~ and ≈ around the number are ignored. `k`, `M`, `B` stay units;
     the value is as printed.
     """
-    if len(text) > MAX_NUMBER_TEXT:
+    if len(text) > MAX_NUMBER_TEXT or not _DIGIT.search(text):
         return None
     plain = _plain(text).strip()
     plain = plain.strip(" \t*†‡§¶↑↓▲▼△▽⇑⇓<>≤≥~∼≈≃=()[]|✓⋆★_\\;:'\"")
