@@ -154,16 +154,16 @@ class Recorder:
                     raise NotRecorded(
                         f"{asked.method} {asked.shown_url} is not in the record; replay needs the evidence of that run"
                     )
-                answer = self._from_world(asked)
+                answer = self._from_world(self._conditional(asked, key))
         current = _current.get()
         if current is not None:
             current.append(answer.exchange)
         return answer
 
-    def answer(self, exchange: Exchange) -> Answer:
+    def answer(self, exchange: Exchange, volatile: Mapping[str, str] | None = None) -> Answer:
         """A recorded exchange with its body."""
         body = b"" if exchange.body_sha256 is None else self._blobs.get(exchange.body_sha256)
-        return Answer(exchange, body, {})
+        return Answer(exchange, body, volatile or {})
 
     def gone_twice(self, exchange: Exchange) -> bool:
         """Whether this request was answered "gone" at least twice, `second_look` apart, and by nothing else that says
@@ -205,8 +205,7 @@ class Recorder:
         if not seen:
             return None
         last = seen[-1]
-        body = last.exchange.body_sha256
-        answer = Answer(last.exchange, b"" if body is None else self._blobs.get(body), last.headers)
+        answer = self.answer(last.exchange, last.headers)
         if self.mode == "replay" or last.seen_at >= self.started:
             return answer
         if self._again or last.epoch != self.epoch:
@@ -219,7 +218,30 @@ class Recorder:
             settled = answers(last.exchange) and (settles is None or settles(answer) or self._apart(seen))
         return answer if settled else None
 
+    def _conditional(self, asked: Asked, key: str) -> Asked:
+        """Ask only for what changed since it was last seen whole: such questions cost GitHub's budget nothing."""
+        seen = self.record.seen(key)
+        last = seen[-1] if seen else None
+        if last is None or asked.method != "GET" or last.exchange.status != 200 or "etag" not in last.headers:
+            return asked
+        if last.exchange.redirects or (last.exchange.body_sha256 and not self._blobs.has(last.exchange.body_sha256)):
+            return asked
+        return replace(asked, headers={**asked.headers, "if-none-match": last.headers["etag"]}, known=last)
+
+    def _unchanged(self, known: Sighting, attempt: int) -> Answer:
+        self.record.put_exchange(
+            known.exchange,
+            seen_at=self.clock.now(),
+            attempt=attempt,
+            run=self.run,
+            epoch=self.epoch,
+            headers=known.headers,
+        )
+        return self.answer(known.exchange, known.headers)
+
     def _keep(self, asked: Asked, raw: Raw, attempt: int) -> Answer:
+        if raw.status == 304 and asked.known is not None:
+            return self._unchanged(asked.known, attempt)
         secrets = (*self._secrets, *asked.secrets)
         headers = {name: unsigned(redacted(value, secrets)) for name, value in raw.headers.items()}
         kept = [(name, value) for name, value in headers.items() if name in IDENTITY_HEADERS]

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx2
 
 from pipeline.evidence import digest
+from pipeline.record import Sighting
 from pipeline.sources.pacing import Limits
 
 USER_AGENT = "reclaim (reproduction benchmark builder)"
@@ -24,7 +25,10 @@ _SECRET_ARGUMENT = re.compile(r"(?i)([?&](?:access_token|api_key|apikey|client_s
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request. `url` is what is sent, `shown_url` what is kept; header names are lower case."""
+    """A request. `url` is what is sent, `shown_url` what is kept; header names are lower case.
+
+    `known`: what the record holds about it, where only a change is asked for.
+    """
 
     method: str
     url: str
@@ -35,6 +39,7 @@ class Asked:
     limit: int
     secrets: tuple[str, ...]
     authenticated: bool
+    known: Sighting | None = None
 
     @classmethod
     def of(

@@ -70,9 +70,16 @@ def test_refusals_are_gated(town: Any, status: int) -> None:
 
 
 def test_a_known_wall_is_gated_however_well_it_answers(town: Any) -> None:
-    town.site("physionet.org", {"path": "/content/x", "body": page("A database")})
-    receipt = look(town, "https://physionet.org/content/x", walls={"physionet.org": "credentialed"})
+    town.site(
+        "physionet.org",
+        {"path": "/content/mimiciv/2.2/", "body": page("MIMIC")},
+        {"path": "/content/open/", "body": page("Open")},
+    )
+    town.site("data.club.example.org", {"path": "/", "body": page("Members")})
+    receipt = look(town, "https://physionet.org/content/mimiciv/2.2/")
     assert (receipt.outcome, receipt.reason) == (Outcome.GATED, "credentialed")
+    assert look(town, "https://physionet.org/content/open/").outcome is Outcome.AVAILABLE
+    assert look(town, "https://data.club.example.org/", walls={"club.example.org": "signup"}).reason == "signup"
 
 
 @pytest.mark.parametrize(

@@ -263,6 +263,19 @@ def test_a_login_is_sent_every_time_and_neither_password_nor_token_is_kept(recor
     assert b"secret" not in kept
 
 
+def test_what_did_not_change_is_a_new_sighting_of_the_old_answer(recording: Recording, clock: SimulatedClock) -> None:
+    host = Host(ok(ETag='"v1"'), httpx2.Response(304, headers={"etag": '"v1"'}), ok(b"new", ETag='"v2"'))
+    first = recording(host).ask("GET", URL)
+    clock.sleep(60)
+    recorder = recording(host, epoch="refresh")
+    second = recorder.ask("GET", URL)
+    assert host.asked[1].headers["if-none-match"] == '"v1"'
+    assert (second.exchange, second.body) == (first.exchange, b"hello")
+    assert [s.epoch for s in recorder.record.seen(request_key("GET", URL, None, False))] == ["epoch", "refresh"]
+    clock.sleep(60)
+    assert recording(host, again=True, epoch="refresh").ask("GET", URL).body == b"new"
+
+
 def test_long_bodies_are_cut_and_say_so(recording: Recording) -> None:
     recorder = recording(Host(ok(b"x" * 100_000)))
     answer = recorder.ask("GET", URL, limit=1000)
