@@ -5,10 +5,10 @@ A line decides about one row:
     {"paper": "2501.00001", "row_hash": "<64 hex digits>", "who": "ada", "at": "2026-03-01T12:00:00Z",
      "answers": {"code_available": true, "claim": "stands", "hours": 3.5, …}, "why": "…", "evidence": ["<receipt id>"]}
 
-`answers` may hold any of the eleven questions (values: `ledger.value_problem`); null is not answered. `why` and
+`answers` may hold any of the eleven questions (values: `events.value_problem`); null is not answered. `why` and
 `evidence` hold for all answers of the line, or are objects by question. `phase` is `revised` unless it says `blind`.
 `shown` is what the row said when the form was written; it is for the reader and decides nothing. A line as the form
-left it (no `who`, no answer) is skipped. A line with `kind` is any other event, as `ledger.Event` has it.
+left it (no `who`, no answer) is skipped. A line with `kind` is any other event, as `events.Event` has it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.audit import Standing
 from pipeline.derivation import Derivation, judged
+from pipeline.events import QUESTIONS, Event, LedgerError, Question, explain
 from pipeline.evidence import Json
-from pipeline.ledger import QUESTIONS, Event, LedgerError, Question, explain
 
 
 class DecisionLine(BaseModel):

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from pipeline import ledger
 from pipeline.audit import Audited, Splits, audit, replay
 from pipeline.corpus import Exclusion
 from pipeline.derivation import Derivation, Inputs, Rules, derive
 from pipeline.editions import Edition
+from pipeline.events import Entry, Event, explain, fold
 from pipeline.evidence import Json, Receipt
-from pipeline.ledger import Entry, Event, explain
 from pipeline.release.rows import RowError, Split, published_row
 from pipeline.row import Row
 from pipeline.selection import Candidate, Selection, Stratum, pool
@@ -87,7 +86,7 @@ def compose(material: Material) -> Composition:
     derivations = tuple(derive(inputs, material.receipts, rules) for inputs in sample)
     chosen_pool = pool_of(derivations, edition)
     in_pool = set(chosen_pool.ids)
-    events = tuple(ledger.fold(material.entries))
+    events = tuple(fold(material.entries))
     by_paper: dict[str, list[Event]] = {}
     for event in events:
         by_paper.setdefault(event.paper, []).append(event)

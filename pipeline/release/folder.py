@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline import ledger
+from pipeline import events
 from pipeline.evidence import Json, canonical, digest
 from pipeline.release.compose import Composition, Material, funnel
 from pipeline.release.report import Check, Tally
@@ -53,7 +53,7 @@ def facts(material: Material, made: Composition, code_print: str) -> dict[str, J
         "edition_hash": edition.hash,
         "as_of": edition.as_of.isoformat(),
         "code_print": code_print,
-        "ledger_head": ledger.head(material.entries),
+        "ledger_head": events.head(material.entries),
         "rows_sha256": digest(lines),
         "counts": {"eval": len(lines["eval"]), "dev": len(lines["dev"]), "index": len(material.index)},
         "shortfall": funnel(material, made)["shortfall"],

@@ -14,12 +14,12 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from pipeline import compute, ledger, tiers
+from pipeline import compute, events, tiers
 from pipeline.answers import Passed
 from pipeline.audit import Audited, unsupported
 from pipeline.editions import sample_order
+from pipeline.events import explain
 from pipeline.evidence import Json, Signal, Status, Verification
-from pipeline.ledger import explain
 from pipeline.paper import Paper
 from pipeline.release.compose import Composition, Material
 from pipeline.release.report import Check, Report, Tally
@@ -170,7 +170,7 @@ def ledger_whole(case: Case) -> Check:
     tally = Tally("the ledger's chains are whole")
     for entry in case.material.entries:
         tally.look(entry.event.paper)
-    for problem in ledger.verify_chain(case.material.entries, case.material.edition.name):
+    for problem in events.verify_chain(case.material.entries, case.material.edition.name):
         tally.look("ledger", [problem])
     return tally.done()
 

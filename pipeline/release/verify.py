@@ -17,8 +17,8 @@ from pydantic import ValidationError
 from pipeline.corpus import Exclusion
 from pipeline.derivation import Inputs
 from pipeline.editions import Edition
+from pipeline.events import Entry, LedgerError, explain
 from pipeline.evidence import Json, Receipt, canonical, digest
-from pipeline.ledger import Entry, LedgerError, explain
 from pipeline.release import gate
 from pipeline.release.compose import EARLY, Composition, IndexLine, Material, compose
 from pipeline.release.folder import MANIFEST, Sealed, by_name, facts, open_sealed, same

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from pipeline.audit import Audited, Splits, audit, replay, standing, unsupported
 from pipeline.derivation import Derivation, Rules, derive
+from pipeline.events import QUESTIONS, Event
 from pipeline.evidence import Receipt, Signal, Verification
-from pipeline.ledger import QUESTIONS, Event
 from pipeline.release.compose import Material, compose, pool_of
 from pipeline.tiers import Tier
 

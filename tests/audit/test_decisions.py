@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from pipeline.audit import standing
 from pipeline.decisions import export_todo, read_decisions
 from pipeline.derivation import Derivation, Rules, derive
-from pipeline.ledger import QUESTIONS, Ledger, LedgerError
+from pipeline.events import QUESTIONS, LedgerError
+from pipeline.ledger import Ledger
 
 
 @pytest.fixture

@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pipeline.ledger import (
+from pipeline.events import (
     Entry,
     Event,
-    Ledger,
     LedgerError,
     chained,
     fold,
@@ -26,6 +25,7 @@ from pipeline.ledger import (
     value_problem,
     verify_chain,
 )
+from pipeline.ledger import Ledger
 
 ROW = "a" * 64
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from pipeline import ledger
+from pipeline import events
 from pipeline.corpus import Exclusion
 from pipeline.derivation import Derivation, Inputs, Rules, derive
 from pipeline.editions import Edition, sample_order
+from pipeline.events import QUESTIONS, Entry, Event, chained, genesis
 from pipeline.evidence import Context, Exchange, Outcome, Receipt, Signal
-from pipeline.ledger import QUESTIONS, Entry, Event, chained, genesis
 from pipeline.paper import Paper, read
 from pipeline.release.compose import IndexLine, Material, pool_of
 from pipeline.release.gate import Given
@@ -314,4 +314,4 @@ def blobs() -> dict[str, bytes]:
 
 
 def head(held: Material) -> str:
-    return ledger.head(held.entries)
+    return events.head(held.entries)

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from pipeline.derivation import Inputs
+from pipeline.events import Entry, Event, chained, genesis
 from pipeline.evidence import canonical, digest
-from pipeline.ledger import Entry, Event, chained, genesis
 from pipeline.release.compose import Material, compose
 from pipeline.release.folder import MANIFEST, facts, render, seal
 from pipeline.release.freeze import FreezeError, freeze
