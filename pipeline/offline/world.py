@@ -50,7 +50,7 @@ def _load_own(folder: Path) -> World:
     repositories = {repo.full_name.lower(): repo for repo in _own_repositories(folder)}
     hub = {f"{repo.kind}/{repo.id}": repo for repo in _own_hub(folder)}
     sites = {site.host.lower(): site for site in _own_sites(folder)}
-    served = tuple(path for path in files_below(folder) if not _belongs_to_a_paper(path.relative_to(folder)))
+    served = tuple(path for path in files_below(folder) if _is_served(path.relative_to(folder)))
     return World(folder, _told(folder / "world.toml", WorldFacts), papers, repositories, hub, sites, served)
 
 
@@ -106,9 +106,14 @@ def _gitmodules(submodules: tuple[SubmoduleFacts, ...]) -> bytes:
     return "".join(f'[submodule "{s.path}"]\n\tpath = {s.path}\n\turl = {s.url}\n' for s in submodules).encode()
 
 
-def _belongs_to_a_paper(relative: Path) -> bool:
+def _is_served(relative: Path) -> bool:
+    """What answers are made of. Sources and supplements have digests of their own; notes beside the world say nothing."""
     parts = relative.parts
-    return len(parts) > 3 and parts[0] == "papers" and parts[2] in {"src", "supplement"}
+    if parts == ("world.toml",):
+        return True
+    if len(parts) > 3 and parts[0] == "papers" and parts[2] in {"src", "supplement"}:
+        return False
+    return parts[0] in {"papers", "github", "hf", "sites"}
 
 
 ToldT = TypeVar("ToldT", bound=Told)
