@@ -28,6 +28,7 @@ ARTIFACT_HOSTS = (
     "codalab.org",
     "modelscope.cn",
 )
+PAGE_HOSTS = ("github.io", "gitlab.io", "netlify.app", "vercel.app", "pages.dev", "readthedocs.io")
 PAPER_HOSTS = (
     *("arxiv.org", "doi.org", "openreview.net", "aclanthology.org", "proceedings.mlr.press", "openaccess.thecvf.com"),
     *("neurips.cc", "nips.cc", "icml.cc", "iclr.cc", "ieee.org", "acm.org", "springer.com", "sciencedirect.com"),
@@ -52,6 +53,10 @@ _FOREIGN = re.compile(
     r"|official (?:code|implementation|repository|checkpoints?) (?:of|from|for)|implementation (?:of|from|provided))\b",
     re.IGNORECASE,
 )
+
+
+def _path(url: str) -> str:
+    return urlsplit(url).path.strip("/")
 
 
 def host(url: str) -> str:
@@ -96,11 +101,13 @@ def presented_as_own(link: Link) -> bool:
     """Whether the paper itself, where a reader sees it, presents this link as its authors' place."""
     if not link.visible or link.place in ("bibliography", "comment", "unrendered") or on(link.url, PAPER_HOSTS):
         return False
+    said_own = bool(_OWN.search(f"{link.sentence} {link.visible_text}"))
     if link.place in ("title", "thanks"):
-        return True
+        # Under the title stand affiliations too: a bare home page there is an employer's.
+        return said_own or on(link.url, ARTIFACT_HOSTS) or on(link.url, PAGE_HOSTS) or bool(_path(link.url))
     if _FOREIGN.search(link.sentence):
         return False
-    return link.place == "abstract" or bool(_OWN.search(f"{link.sentence} {link.visible_text}"))
+    return link.place == "abstract" or said_own
 
 
 def linked(paper: Paper) -> tuple[str, ...]:
@@ -138,7 +145,8 @@ def own(paper: Paper, receipts: Sequence[Receipt], has_supplement: bool) -> tupl
     if has_supplement:
         found["supplement:"] = None
     for receipt in receipts:
-        names_back = receipt.facts.get("names_paper") and not receipt.subject.startswith("search:")
+        here = receipt.subject.startswith(("github:", "hf:", "supplement:")) or not on(url(receipt.subject),
+        PAPER_HOSTS) names_back = receipt.facts.get("names_paper") and here and not receipt.subject.startswith("search:")
         if names_back or _asked(receipt) & found.keys():
             found[receipt.subject] = None
     for receipt in receipts:

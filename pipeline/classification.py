@@ -217,16 +217,20 @@ _NOTHING_TRAINED = re.compile(
     r"\b(training[- ]free|without (?:any )?(?:additional |further |gradient )?(?:training|fine-?tuning|learn)"
     r"|no (?:additional |further |gradient )?(?:training|fine-?tuning|learn\w*|weights|checkpoints?|neural)"
     r"|not (?:train|require (?:any )?(?:training|fine-?tuning))|closed[- ]form|zero[- ]shot|numerical(?:ly)?"
-    r"|simulat\w+|prompt\w*)",
+    r"|simulation|prompting|frozen)",
     re.IGNORECASE,
 )
 _TRAINS = re.compile(
-    r"\b(train\w*|optimi[sz]\w*|learn\w*|converge\w*|fit(?:s|ted|ting)?|from scratch)\b", re.IGNORECASE
+    r"\b(optimi[sz]ers?|optimi[sz]ation|learning[- ]rates?|converge\w*|(?:pre-?)?training (?:speed|time|dynamics|stability|curves?"
+    r"|loss|cost|efficien\w+|steps|runs?)|(?:train|learn)\w* (?:\w+ ){0,3}(?:faster|from scratch))\b",
+    re.IGNORECASE,
 )
 _WE_TRAIN = re.compile(r"\bwe (?:pre-?train|train|fine-?tune|optimi[sz]e)\b", re.IGNORECASE)
 _MADE_DATA = re.compile(
-    r"\b(synthetic\w*|simulat\w+|generat\w+|sampled? from|toy|numerical|draw[sn]?|random(?:ly)?|analytic\w*"
-    r"|closed[- ]form|no data)",
+    r"\b((?:synthetic|simulated|generated|artificial|toy|random)(?:ly)? (?:\w+ ){0,3}(?:data\w*|tasks?|samples?|examples?"
+    r"|points?|problems?|instances?|graphs?|signals?|matri\w+|environments?|experiments?|sequences?)"
+    r"|we (?:generate|sample|simulate|draw|synthesi[sz]e)\b|(?:are|is|were|was) (?:generated|sampled|simulated|drawn|synthesi[sz]ed)"
+    r"|numerical (?:experiments?|simulations?|results?|examples?)|no (?:external |training )?data|without (?:any )?data)",
     re.IGNORECASE,
 )
 

@@ -265,8 +265,7 @@ def meets_rule(signal: Signal, receipt: Receipt, context: Context) -> bool:
     if receipt.outcome is not Outcome.AVAILABLE or facts.get("authenticated"):
         return False
     if signal is Signal.CODE:
-        runs = facts.get("train_entries") or not facts.get("eval_entries") or not context.training_needed
-        return bool(facts.get("code_files") and runs)
+        return bool(facts.get("code_files")) and not (context.training_needed and facts.get("eval_only"))
     if signal is Signal.WEIGHTS:
         return bool(facts.get("weights_open") and not facts.get("adapter_only"))
     if receipt.subject in context.gated_homes:

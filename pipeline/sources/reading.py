@@ -64,6 +64,7 @@ _SOON = _any(
     r"\[ \] (?:release|upload|code|open)",
 )
 _URL = re.compile(r"https?://[^\s<>\"'`\\\])}|]+[^\s<>\"'`\\\])}|.,;:!?*]")
+_LEARNS = re.compile(r"(?i)train|fine-?tun|fit|learn|optimi[sz]")
 _SIZES = r"\d+(?:\.\d+)?[bmk]|tiny|small|base|medium|large|xl|xxl|huge|giant|mini|nano|lite"
 _SIZE_WORD = re.compile(rf"(?i)(?<![a-z0-9.])({_SIZES})(?![a-z0-9])")
 
@@ -140,6 +141,7 @@ def about_files(entries: Sequence[Entry]) -> dict[str, Json]:
         "code_sample": code[:LISTED],
         "train_entries": sorted(set(training))[:LISTED],
         "eval_entries": testing[:LISTED],
+        "eval_only": bool(testing) and not training and not any(_LEARNS.search(p) for p in code),
         "readme_only": readme_only,
         "website_only": website,
         "weight_files": [{"path": e.path, "size": e.size} for e in _largest(weights)[:LISTED]],

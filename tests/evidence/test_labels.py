@@ -77,7 +77,7 @@ def test_a_readme_without_code_is_not_code_even_though_the_repository_answers():
 
 
 def test_evaluation_scripts_do_not_run_an_experiment_that_trains():
-    only_eval = receipt(code_files=3, eval_entries=["eval.py"])
+    only_eval = receipt(code_files=3, eval_entries=["eval.py"], eval_only=True)
     assert judge(only_eval, search("a"), search("b")).value is False
     assert judge(only_eval, context=replace(CODE, training_needed=False)).value is True
 
@@ -165,7 +165,7 @@ facts = st.fixed_dictionaries(
     optional={
         "code_files": st.integers(0, 3),
         "train_entries": st.lists(st.just("train.py"), max_size=1),
-        "eval_entries": st.lists(st.just("eval.py"), max_size=1),
+        "eval_only": st.booleans(),
         "weights_open": st.booleans(),
         "data_open": st.booleans(),
         "adapter_only": st.booleans(),
