@@ -145,8 +145,9 @@ def own(paper: Paper, receipts: Sequence[Receipt], has_supplement: bool) -> tupl
     if has_supplement:
         found["supplement:"] = None
     for receipt in receipts:
-        here = receipt.subject.startswith(("github:", "hf:", "supplement:")) or not on(url(receipt.subject),
-        PAPER_HOSTS) names_back = receipt.facts.get("names_paper") and here and not receipt.subject.startswith("search:")
+        a_page = receipt.subject.startswith("url:")
+        ours = not receipt.subject.startswith("search:") and not (a_page and on(url(receipt.subject), PAPER_HOSTS))
+        names_back = receipt.facts.get("names_paper") and ours
         if names_back or _asked(receipt) & found.keys():
             found[receipt.subject] = None
     for receipt in receipts:

@@ -221,16 +221,19 @@ _NOTHING_TRAINED = re.compile(
     re.IGNORECASE,
 )
 _TRAINS = re.compile(
-    r"\b(optimi[sz]ers?|optimi[sz]ation|learning[- ]rates?|converge\w*|(?:pre-?)?training (?:speed|time|dynamics|stability|curves?"
-    r"|loss|cost|efficien\w+|steps|runs?)|(?:train|learn)\w* (?:\w+ ){0,3}(?:faster|from scratch))\b",
+    r"\b(optimi[sz]ers?|optimi[sz]ation|learning[- ]rates?|converge\w*"
+    r"|(?:pre-?)?training (?:speed|time|dynamics|stability|curves?|loss|cost|efficien\w+|steps|runs?)"
+    r"|(?:train|learn)\w* (?:\w+ ){0,3}(?:faster|from scratch))\b",
     re.IGNORECASE,
 )
 _WE_TRAIN = re.compile(r"\bwe (?:pre-?train|train|fine-?tune|optimi[sz]e)\b", re.IGNORECASE)
 _MADE_DATA = re.compile(
-    r"\b((?:synthetic|simulated|generated|artificial|toy|random)(?:ly)? (?:\w+ ){0,3}(?:data\w*|tasks?|samples?|examples?"
-    r"|points?|problems?|instances?|graphs?|signals?|matri\w+|environments?|experiments?|sequences?)"
-    r"|we (?:generate|sample|simulate|draw|synthesi[sz]e)\b|(?:are|is|were|was) (?:generated|sampled|simulated|drawn|synthesi[sz]ed)"
-    r"|numerical (?:experiments?|simulations?|results?|examples?)|no (?:external |training )?data|without (?:any )?data)",
+    r"\b((?:synthetic|simulated|generated|artificial|toy|random)(?:ly)? (?:\w+ ){0,3}"
+    r"(?:data\w*|tasks?|samples?|examples?|points?|problems?|instances?|graphs?|signals?|matri\w+|environments?"
+    r"|experiments?|sequences?)|we (?:generate|sample|simulate|draw|synthesi[sz]e)\b"
+    r"|(?:are|is|were|was) (?:generated|sampled|simulated|drawn|synthesi[sz]ed)"
+    r"|numerical (?:experiments?|simulations?|results?|examples?)|no (?:external |training )?data"
+    r"|without (?:any )?data)",
     re.IGNORECASE,
 )
 
