@@ -88,6 +88,11 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--edition")
     one.set_defaults(run=_evidence_export)
 
+    one = commands.add_parser("sql", help="ask an edition's tables, in DuckDB's SQL")
+    one.add_argument("query")
+    one.add_argument("--edition")
+    one.set_defaults(run=_sql)
+
     one = commands.add_parser("offline", help="serve an offline world by itself")
     one.add_argument("folder", type=Path, nargs="?")
     one.add_argument("--port", type=int, default=0)
@@ -140,6 +145,21 @@ def _what_if(arguments: argparse.Namespace) -> int:
         changes["draw"] = arguments.draw
     with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:
         print(report.what_if(work, changes))
+    return 0
+
+
+def _sql(arguments: argparse.Namespace) -> int:
+    import duckdb
+
+    from assets import query
+    from assets.workplace import store_root, workplace
+
+    with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:
+        try:
+            print(query.ask(work, arguments.query))
+        except duckdb.Error as error:
+            print(f"reclaim: {error}", file=sys.stderr)
+            return 1
     return 0
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from assets.stages import read_rows
+from assets.query import connect
 from assets.workplace import Workplace
 from pipeline.selection import SELECTABLE, Selection
 
@@ -17,31 +16,40 @@ BAR = 28
 
 
 def funnel(work: Workplace) -> list[tuple[str, int, Mapping[str, int]]]:
-    """(what, how many, lost on the way by reason), from the index down. Every paper of the index is in exactly one
-    line's loss or in the last line."""
-    rows = read_rows(work, "rows")
-    selection = read_rows(work, "selection")
-    audited = read_rows(work, "audited")
+    """(what, how many, lost on the way by reason), from the index down.
 
-    def lost(table: str) -> Counter[str]:
-        return Counter(row["reason"] for row in read_rows(work, table))
+    Every paper of the index is in exactly one line's loss, or in the last line.
+    """
+    with connect(work) as tables:
 
-    ineligible = Counter(row["ineligible"][0].split(":")[0] for row in rows if row["ineligible"])
-    paid = sum("paid" in row["reason"] for row in selection if row["status"] == "excluded")
-    if paid:
-        ineligible["needs a paid API"] += paid
-    reserve = sum(row["status"] == "reserve" for row in selection)
-    pool = sum(row["status"] == "taken" for row in selection)
-    undecided = Counter(row["state"] for row in audited if row["state"] != "decided")
-    return [
-        ("accepted papers in the index", len(read_rows(work, "index")), {}),
-        ("with an arXiv id, each once", len(read_rows(work, "papers")), lost("corpus_exclusions")),
-        ("sampled, with LaTeX source", len(read_rows(work, "bundles")), lost("bundle_exclusions")),
-        ("classified", len(rows), lost("classification_exclusions")),
-        ("eligible", pool + reserve, ineligible),
-        ("in the pool for people", pool, Counter({"reserve": reserve} if reserve else {})),
-        ("decided by people", len(audited) - sum(undecided.values()), undecided),
-    ]
+        def count(sql: str) -> int:
+            row = tables.execute(f"select count(*) from {sql}").fetchone()
+            return int(row[0]) if row else 0
+
+        def lost(column: str, sql: str) -> dict[str, int]:
+            return dict(tables.execute(f"select {column}, count(*) from {sql} group by 1").fetchall())
+
+        taken, reserve = (count(f"selection where status = '{status}'") for status in ("taken", "reserve"))
+        return [
+            ("accepted papers in the index", count('"index"'), {}),
+            ("with an arXiv id, each once", count("papers"), lost("reason", "corpus_exclusions")),
+            ("sampled, with LaTeX source", count("bundles"), lost("reason", "bundle_exclusions")),
+            ("classified", count("rows"), lost("reason", "classification_exclusions")),
+            (
+                "eligible",
+                taken + reserve,
+                lost(
+                    "split_part(replace(reason, 'excluded because ', ''), ':', 1)",
+                    "selection where status = 'excluded'",
+                ),
+            ),
+            ("in the pool for people", taken, {"reserve": reserve} if reserve else {}),
+            (
+                "decided by people",
+                count("audited where state = 'decided'"),
+                lost("state", "audited where state <> 'decided'"),
+            ),
+        ]
 
 
 def funnel_text(work: Workplace) -> str:
