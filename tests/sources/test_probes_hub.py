@@ -28,8 +28,16 @@ def test_an_open_model_gives_bytes(town: Any) -> None:
 def test_a_gated_repository_is_never_available(town: Any, gate: str) -> None:
     town.hub("fog/lantern-7b", MODEL, gated=gate)
     for probes in (town.probes(), town.a_day_later()):
-        assert (probes.hub_repo("fog/lantern-7b").receipt.outcome, gate) == (Outcome.GATED, gate)
+        receipt = probes.hub_repo("fog/lantern-7b").receipt
+        assert (receipt.outcome, receipt.reason) == (Outcome.GATED, gate)
+        assert receipt.facts["weights_open"] == []
         assert probes.hub_tree("fog/lantern-7b").receipt.outcome is Outcome.GATED
+
+
+def test_the_gate_counts_where_no_file_is_large_enough_to_ask_for(town: Any) -> None:
+    town.hub("fog/small", {"README.md": CARD, "config.json": "{}"}, gated="manual")
+    receipt, _ = town.probes().hub_repo("fog/small")
+    assert (receipt.outcome, receipt.reason) == (Outcome.GATED, "manual")
 
 
 def test_a_missing_or_private_repository_is_gone_only_at_the_second_look(town: Any) -> None:

@@ -172,6 +172,22 @@ def test_a_page_whose_files_are_dead_opens_no_data(town: Any) -> None:
     assert (receipt.outcome, receipt.facts["data_open"]) == (Outcome.AVAILABLE, [])
 
 
+@pytest.mark.parametrize(
+    "route",
+    [
+        {"body": page("Please wait")},
+        {"body": "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "content_type": "text/plain"},
+        {"body": "", "content_type": "application/gzip"},
+    ],
+)
+def test_a_page_a_pointer_or_nothing_in_place_of_a_linked_file_opens_no_data(town: Any, route: dict[str, Any]) -> None:
+    body = page("Fog dataset", '<h1>The Fog dataset</h1><a href="fog.tar.gz">Download</a>')
+    town.site("f.example.org", {"path": "/", "body": body}, {"path": "/fog.tar.gz", "status": 200, **route})
+    receipt = look(town, "https://f.example.org/")
+    assert (receipt.outcome, receipt.facts["data_open"]) == (Outcome.AVAILABLE, [])
+    assert receipt.facts["data_files"] == 1
+
+
 def test_an_archive_of_code_is_code(town: Any) -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
