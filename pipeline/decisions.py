@@ -6,7 +6,8 @@ A line decides about one row:
      "answers": {"code_available": true, "claim": "stands", "hours": 3.5, …}, "why": "…", "evidence": ["<receipt id>"]}
 
 `answers` may hold any of the eleven questions (values: `events.value_problem`); null is not answered. `why` and
-`evidence` hold for all answers of the line, or are objects by question. `phase` is `revised` unless it says `blind`.
+`evidence` hold for all answers of the line, or are objects by question. `phase` is `revised` unless it says `blind`;
+`guide` is the version of the labelling guide that was followed.
 `shown` is what the row said when the form was written; it is for the reader and decides nothing. A line as the form
 left it (no `who`, no answer) is skipped. A line with `kind` is any other event, as `events.Event` has it.
 """
@@ -38,6 +39,7 @@ class DecisionLine(BaseModel):
     why: str | dict[Question, str] = ""
     evidence: list[str] | dict[Question, list[str]] = Field(default_factory=list)
     phase: Literal["blind", "revised"] = "revised"
+    guide: int | None = None
     shown: Json = None
 
     def events(self) -> list[Event]:
@@ -54,6 +56,7 @@ class DecisionLine(BaseModel):
                 who=self.who,
                 at=self.at,
                 phase=self.phase,
+                guide=self.guide,
                 question=question,
                 value=value,
                 why=self.why if isinstance(self.why, str) else self.why.get(question, ""),
@@ -101,18 +104,19 @@ def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     return found
 
 
-def export_todo(rows: Iterable[Derivation], standings: Mapping[str, Standing]) -> str:
+def export_todo(rows: Iterable[Derivation], standings: Mapping[str, Standing], guide: int | None = None) -> str:
     """A form with one line for each row that is not decided: its present hash, its open questions as null, and what the
     row says.
 
-    `standings` by paper; a row without one has every question open.
+    `standings` by paper; a row without one has every question open. `guide`: the version of the labelling guide to
+    follow, which decisions carry.
     """
     lines: list[str] = []
     for row in rows:
         where = standings.get(row.arxiv_id)
         if where is not None and where.state == "decided":
             continue
-        form = {
+        form: dict[str, Json] = {
             "paper": row.arxiv_id,
             "row_hash": row.row_hash,
             "who": "",
@@ -120,6 +124,7 @@ def export_todo(rows: Iterable[Derivation], standings: Mapping[str, Standing]) -
             "answers": dict.fromkeys(QUESTIONS if where is None else where.open),
             "why": "",
             "evidence": [],
+            "guide": guide,
             "shown": shown(row),
         }
         lines.append(json.dumps(form, ensure_ascii=False) + "\n")

@@ -87,7 +87,8 @@ class Event(BaseModel):
 
     `at` is UTC, ISO 8601 with a Z. `row_hash` is the row that was judged. `evidence` are receipt ids, links or quotes.
     `undoes` is the id of an event by the same person. `value` of a `replace` may name the paper that the person expects
-    to come in; the rule chooses, and the gate fails where it chose another.
+    to come in; the rule chooses, and the gate fails where it chose another. `guide` is the version of the labelling
+    guide that the person followed.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -103,6 +104,7 @@ class Event(BaseModel):
     value: Json = None
     row_hash: str | None = None
     undoes: str | None = None
+    guide: int | None = None
 
     @model_validator(mode="after")
     def _whole(self) -> Self:

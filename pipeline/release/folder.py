@@ -103,12 +103,13 @@ def open_sealed(folder: Path) -> tuple[Sealed | None, tuple[Check, ...]]:
         return None, (tally.done(),)
     files = Tally("every file is listed, there, and has its hash")
     found: dict[str, bytes] = {}
-    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink() or path.is_file()}
+    everything = folder.rglob("*")
+    names = {path.relative_to(folder).as_posix() for path in everything if path.is_symlink() or not path.is_dir()}
     for name in sorted(names - {MANIFEST} - set(manifest["files"])):
         files.look(name, ["is not listed in the manifest"])
     for name in sorted(manifest["files"]):
         listed, place = manifest["files"][name], folder / name
-        if name not in names or place.is_symlink() or Path(name).name != name:
+        if name not in names or place.is_symlink() or not place.is_file() or Path(name).name != name:
             files.look(name, ["is listed and is not there as a plain file"])
             continue
         data = found[name] = place.read_bytes()
@@ -131,13 +132,18 @@ def _manifest(folder: Path) -> tuple[dict[str, Json] | None, str]:
             return None, "is not canonical JSON"
         if digest(body) != manifest["manifest_sha256"]:
             return None, "does not hash to what it says; a byte of it was changed"
-        if manifest["format"] != FORMAT or not all(
-            isinstance(f, dict) and {"sha256", "size"} <= f.keys() for f in manifest["files"].values()
-        ):
+        if manifest["format"] != FORMAT or not all(map(_listing, manifest["files"].values())):
             return None, f"is not of format {FORMAT}"
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return None, "is not the JSON of a manifest"
     return manifest, ""
+
+
+def _listing(entry: Json) -> bool:
+    """Whether an entry lists a file: its hash, its size and, where it has lines, a name and a hash for each."""
+    if not isinstance(entry, dict) or not {"sha256", "size"} <= entry.keys():
+        return False
+    return all(isinstance(line, list) and len(line) == 2 for line in entry.get("lines", []))
 
 
 def _changed(data: bytes, listed: Mapping[str, Json]) -> list[str]:

@@ -7,7 +7,6 @@ each paper's source, by hash) and `blobs/<sha256>` (bodies and files). Same evid
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
@@ -67,15 +66,21 @@ class Pack:
 
     @classmethod
     def open(cls, place: Path) -> Pack:
-        """Raises PackError for a file that is no pack, or one that would unpack to more than 8 GiB."""
+        """Raises PackError for a file that is no pack, or one that would unpack to more than `LIMIT`.
+
+        The file stays open: close `archive` after use.
+        """
+        archive = None
         try:
-            archive = zipfile.ZipFile(io.BytesIO(place.read_bytes()))
+            archive = zipfile.ZipFile(place)
             size = sum(info.file_size for info in archive.infolist())
             if size > LIMIT:
                 raise ValueError(f"it would unpack to {size} bytes, more than {LIMIT}")
             exchanges = [Exchange.from_json(line) for line in _lines(archive, EXCHANGES)]
             papers = {line["arxiv_id"]: dict(line["files"]) for line in _lines(archive, PAPERS)}
         except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, RuntimeError) as error:
+            if archive is not None:
+                archive.close()
             raise PackError(f"is no evidence pack ({type(error).__name__}: {error})") from None
         return cls(
             exchanges={e.id: e for e in exchanges}, papers=papers, archive=archive, names=frozenset(archive.namelist())
