@@ -1,6 +1,7 @@
 """The loop: one agent, ten tools, one typed answer. Rules and language models run the same.
 
-What ends an episode never depends on the model: calls in all and a tool, rounds and repairs are bounded, and once they are spent
+What ends an episode never depends on the model: calls in all and a tool, rounds and repairs are bounded, and once
+they are spent
 only the answer is left to give. Whatever goes wrong costs this paper, with a recorded reason.
 """
 
@@ -126,9 +127,8 @@ def faults(answer: Answer, desk: Desk) -> Iterator[str]:
     for place, target in _targets(answer):
         if fault := target_fault(target, paper):
             yield f"{place}: {fault}"
-        elif answer.target is not None and target.value and target.value in answer.agent_task:
-            if place == "target":
-                yield f"agent_task gives the value {target.value} away"
+        elif place == "target" and target.value and target.value in answer.agent_task:
+            yield f"agent_task gives the value {target.value} away"
 
 
 def _targets(answer: Answer) -> Iterator[tuple[str, TargetWord]]:

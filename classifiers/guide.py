@@ -1,4 +1,6 @@
-"""The labelling guide: the one text that prompts a model, that the embedded classifier implements and that auditors read."""
+"""The labelling guide: the one text that prompts a model, that the embedded classifier implements and that auditors
+read.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The link check: every URL of paper, README and supplement resolved outside the model, before it is asked anything.
 
-Its receipts come first in the episode. A link that is not probed (over the bound) leaves an undetermined receipt: it was not
-seen, which is not absence.
+Its receipts come first in the episode. A link that is not probed (over the bound) leaves an undetermined receipt: it
+was not seen, which is not absence.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ MAX_SUPPLEMENT_TEXTS = 5
 
 
 def check(desk: Desk) -> tuple[str, ...]:
-    """Resolve the links of paper, supplement and own repositories' READMEs; returns the receipts' ids, in call order."""
+    """Resolve the links of paper, supplement and own repositories' READMEs; returns the receipts' ids, in call
+    order.
+    """
     start = len(desk.receipts)
     seen: set[str] = set()
     _resolve(desk, [link.url for link in ordered(desk.given.paper)], seen)
@@ -34,7 +36,8 @@ def check(desk: Desk) -> tuple[str, ...]:
 
 
 def ordered(paper: Paper) -> list[Link]:
-    """The links to resolve, those first that could be an artifact: own before others, visible before hidden, pages to read last.
+    """The links to resolve, those first that could be an artifact: own before others, visible before hidden, pages
+    to read last.
 
     Of the bibliography only hosts of code and data: the rest is literature.
     """

@@ -15,7 +15,9 @@ from classifiers.toolbox import Briefing
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Classifier:
-    """`id` names model, policy or prompt version, and guide; `model` makes the conversation's other side for one paper."""
+    """`id` names model, policy or prompt version, and guide; `model` makes the conversation's other side for one
+    paper.
+    """
 
     id: str
     model: Callable[[Briefing], Model]

@@ -27,7 +27,9 @@ class Call:
 
 
 def call_for(url: str) -> Call:
-    """The probe that looks at a URL: a repository's overview, a Hub entry's, else the page. Keeps the URL's spelling."""
+    """The probe that looks at a URL: a repository's overview, a Hub entry's, else the page. Keeps the URL's
+    spelling.
+    """
     kind = subject(url)
     path = [unquote(p) for p in urlsplit(url if "://" in url else f"https://{url}").path.split("/") if p]
     if kind.startswith("github:"):

@@ -1,4 +1,5 @@
-"""The ten tools as a model sees them: thin wrappers that run a probe in a thread, keep its receipt and show little JSON.
+"""The ten tools as a model sees them: thin wrappers that run a probe in a thread, keep its receipt and show little
+JSON.
 
 Nothing here judges. A probe that raises leaves an undetermined receipt, so that no tool dies unheard.
 """
@@ -24,7 +25,9 @@ HubKind = Literal["model", "dataset", "space"]
 
 
 class Probes(Protocol):
-    """The ten typed functions of one paper. Synchronous; each returns its receipt and what is worth reading of the answer."""
+    """The ten typed functions of one paper. Synchronous; each returns its receipt and what is worth reading of the
+    answer.
+    """
 
     def github_search_repositories(self, query: str) -> Seen: ...
     def github_search_code(self, query: str) -> Seen: ...
@@ -40,7 +43,9 @@ class Probes(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """How much an episode may ask. Counts; `result_chars` characters of JSON a tool result; `links` of the link check."""
+    """How much an episode may ask. Counts; `result_chars` characters of JSON a tool result; `links` of the link
+    check.
+    """
 
     rounds: int = 10
     tool_calls: int = 60
@@ -57,12 +62,16 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PaperInput:
-    """What an episode reads: the paper's id, the digest of its bundle, the paper, and the supplement's files (path, bytes)."""
+    """What an episode reads: the paper's id, the digest of its bundle, the paper, the supplement's files (path, bytes).
+
+    `title` is the one it is listed under, for sources that print none.
+    """
 
     record: str
     bundle: str
     paper: Paper
     supplement: tuple[tuple[str, int], ...] = ()
+    title: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -21,16 +21,21 @@ from classifiers.embedded.words import (
 from pipeline.paper import Cell, Number, Paper, Sentence, Table
 
 _BASELINE_BEFORE = re.compile(
-    r"\b(from|than|against|versus|vs\.?|compared (?:with|to)|over|for (?:the )?(?:baseline|plain)|only|respectively from)\s*(?:the\s+)?(?:\w+\s+){0,2}$",
+    r"\b(from|than|against|versus|vs\.?|compared (?:with|to)|over|for (?:the )?(?:baseline|plain)|only"
+    r"|respectively from)\s*(?:the\s+)?(?:\w+\s+){0,2}$",
     re.IGNORECASE,
 )
 _VALUE_BEFORE = re.compile(
-    r"\b(reach\w*|achiev\w*|attain\w*|obtain\w*|of|to|at|is|are|by|solves?|with|an?|up to|yield\w*|scores?|about|around|nearly|roughly)\s*[~≈∼]?\s*$",
+    r"\b(reach\w*|achiev\w*|attain\w*|obtain\w*|of|to|at|is|are|by|solves?|with|an?|up to|yield\w*|scores?|about"
+    r"|around|nearly|roughly)\s*[~≈∼]?\s*$",
     re.IGNORECASE,
 )
 _DIFFERENCE = re.compile(r"\b(reduction|speed-?up|savings?|improvement|gain|delta|vs\.?)\b|Δ", re.IGNORECASE)
 _RANGE = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)\s?%?\s?(?:–|-|--|to)\s?(\d+(?:\.\d+)?)\s?(%|×|x\b)")
 _AVERAGE = re.compile(r"\b(avg|average|mean|overall|macro|all|total)\b", re.IGNORECASE)
+THRESHOLD_BEFORE = re.compile(
+    r"(\bat least|\bmore than|\bunder|\bbelow|\bless than|\babove|\bexceed\w*|[<>≤≥])\s*$", re.IGNORECASE
+)
 _AMOUNTS = frozenset(("k", "K", "M", "B", "G", "T", "GB", "MB", "h", "min", "hours", "minutes"))
 _SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s?([MB])(?![A-Za-z])")
 _PRECISION = re.compile(
@@ -83,7 +88,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """Numbers the paper repeats in prose, with how much that says: the claim's own first, then abstract, then conclusion."""
+    """Numbers the paper repeats in prose, with how much that says: the claim's own first, then abstract, then
+    conclusion.
+    """
 
     numbers: tuple[tuple[Number, float, str], ...] = field(default=())
     ranges: tuple[tuple[float, float, float], ...] = field(default=())
@@ -165,7 +172,7 @@ def table_candidates(paper: Paper, own: OwnNames, claim: Claim | None, stated: S
     claim_metrics = frozenset(metrics_in(f"{claim.sentence} {' '.join(claim.support)}")) if claim else frozenset()
     results = {(i.number, i.anchor.file) for i in paper.inventory if i.kind == "table" and i.results}
     for index, table in enumerate(paper.tables):
-        if (table.number, table.anchor.file) not in results:
+        if table.number and (table.number, table.anchor.file) not in results:
             continue
         mine = _own_lines(table, own)
         base = list(_table_weights(table, index, own, core, mine))
@@ -201,11 +208,16 @@ class Own:
     how: str
 
 
-_CITED = re.compile(r"\(\s*[^()]*(?:et al\.?|(?:19|20)\d\d[a-z]?)[^()]*\)|\[[\w, ]{1,30}\]|\((?!ours?\b)[A-Za-z][\w:-]+\)", re.IGNORECASE)
+_CITED = re.compile(
+    r"\(\s*[^()]*(?:et al\.?|(?:19|20)\d\d[a-z]?)[^()]*\)|\[[\w, ]{1,30}\]|\((?!ours?\b)[A-Za-z][\w:-]+\)",
+    re.IGNORECASE,
+)
 
 
 def _own_lines(table: Table, own: OwnNames) -> Own:
-    """Named lines; else lines without a citation beside lines with one; else the line with most bold cells; else all, if the caption says so."""
+    """Named lines; else lines without a citation beside lines with one; else the line with most bold cells; else
+    all, if the caption says so.
+    """
     body = [r for r in range(table.header_rows, len(table.grid)) if not table.is_group_row(r)]
     label = {r: table.row_headers(r) for r in body}
     rows = frozenset(r for r in body if _is_own(label[r], own))
@@ -228,7 +240,9 @@ def _own_lines(table: Table, own: OwnNames) -> Own:
 
 
 def _is_own(headers: tuple[str, ...], own: OwnNames) -> bool:
-    """"Ours" or the method's name in any header; the name of own data only in the last, since above it is where a method is tested."""
+    """ "Ours" or the method's name in any header; the name of own data only in the last, since above it is where a
+    method is tested.
+    """
     text = " ".join(headers)
     if OURS.search(text) or any(_names(n, text) for n in own.names):
         return True
@@ -251,6 +265,8 @@ def _table_weights(
     yield "reading order", -0.03 * index
     if table.place == "appendix":
         yield "appendix", -2.5
+    if not table.number:
+        yield "no numbered table", -0.3
     if ABLATION_TABLE.search(table.caption):
         yield "ablation table", -2.0
     if NOT_RESULT.search(table.caption):
@@ -273,7 +289,9 @@ def _cell_weights(
     sizes: tuple[float, int] | None,
 ) -> Iterator[tuple[str, float]]:
     row_text, column_text = " ".join(table.row_headers(cell.row)), " ".join(table.column_headers(cell.column))
-    is_mine = cell.row in mine.rows or cell.column in mine.columns or bool(mine.columns and _DIFFERENCE.search(column_text))
+    is_mine = (
+        cell.row in mine.rows or cell.column in mine.columns or bool(mine.columns and _DIFFERENCE.search(column_text))
+    )
     yield (
         {
             "named": ("own", 3.0),
@@ -301,7 +319,13 @@ def _cell_weights(
         yield "the full method", 0.5
     if cell.unit in _AMOUNTS:
         yield "an amount", -2.5
-    elif cell.value is not None and float(cell.value).is_integer() and not cell.percent and cell.unit != "x" and "." not in cell.text:
+    elif (
+        cell.value is not None
+        and float(cell.value).is_integer()
+        and not cell.percent
+        and cell.unit != "x"
+        and "." not in cell.text
+    ):
         yield "a whole number", -0.8
     value = cell.value if cell.value is not None else 0.0
     ratio = bool(cell.unit == "x" or _DIFFERENCE.search(f"{column_text} {row_text}"))
@@ -338,7 +362,9 @@ def _metrics_in_rows(table: Table) -> bool:
     """Whether the rows are metrics and the columns what is measured, rather than the usual other way round."""
     body = range(table.header_rows, len(table.grid))
     named = sum(bool(metrics_in(" ".join(table.row_headers(r)))) for r in body)
-    return named * 2 > len(body) and not any(metrics_in(" ".join(table.column_headers(c))) for c in range(1, table.columns))
+    return named * 2 > len(body) and not any(
+        metrics_in(" ".join(table.column_headers(c))) for c in range(1, table.columns)
+    )
 
 
 def _best_of_line(table: Table, cell: Cell) -> float | None:
@@ -388,6 +414,8 @@ def text_candidates(paper: Paper, claim: Claim | None, own: OwnNames) -> Iterato
                 continue
             vague = 2.0 if number.factor_x and float(number.value).is_integer() and base > 2 else 0.0
             weigh = [("in running text", base - vague), ("shares words with the claim", min(0.1 * len(shared), 0.5))]
+            if base > 6 and THRESHOLD_BEFORE.search(sentence.text[: number.start]):
+                weigh.append(("a value to reach", 2.0))
             if _VALUE_BEFORE.search(sentence.text[: number.start]):
                 weigh.append(("said to be reached", 0.5))
             yield Candidate(

@@ -11,9 +11,12 @@ from pipeline.paper import Paper, Sentence
 
 _NAME = re.compile(r"\b(?:[A-Z][a-z]*[A-Z0-9][\w+-]*|[A-Z]{2,}[\w+-]*|[a-z]+[A-Z]\w*)\b")
 _BEATS = re.compile(r"\b(outperform|surpass|beat|state[- ]of[- ]the[- ]art)", re.IGNORECASE)
-_PARENTHESISED = re.compile(r"\(\s*(?:called |termed |dubbed |abbreviated )?((?=[\w+-]*[A-Z])[A-Za-z][A-Za-z0-9+-]{1,24})\s*\)")
+_PARENTHESISED = re.compile(
+    r"\(\s*(?:called |termed |dubbed |abbreviated )?((?=[\w+-]*[A-Z])[A-Za-z][A-Za-z0-9+-]{1,24})\s*\)"
+)
 _OUR_NAME = re.compile(
-    r"\bour (?:\w+[- ]){0,2}?(?:system|model|method|approach|framework|algorithm|baseline|architecture|pipeline),? (?:called |named )?([A-Z][\w+-]+)"
+    r"\bour (?:\w+[- ]){0,2}?(?:system|model|method|approach|framework|algorithm|baseline|architecture"
+    r"|pipeline),? (?:called |named )?([A-Z][\w+-]+)"
 )
 _NAMING = re.compile(r"\bwe (?:\w+ ){0,4}?(?:call|term|name|dub|denote|refer to)\b", re.IGNORECASE)
 _CONTRIBUTION = re.compile(r"\b(contributions?|we (?:show|demonstrate|find|achieve)|our)\b", re.IGNORECASE)
@@ -21,7 +24,9 @@ _CONTRIBUTION = re.compile(r"\b(contributions?|we (?:show|demonstrate|find|achie
 
 @dataclass(frozen=True, slots=True)
 class OwnNames:
-    """What the paper calls its own method or model (`names`), and its own data set or benchmark (`data`); the likeliest first."""
+    """What the paper calls its own method or model (`names`), and its own data set or benchmark (`data`); the
+    likeliest first.
+    """
 
     names: tuple[str, ...]
     data: tuple[str, ...] = ()
@@ -40,7 +45,9 @@ def _named(name: str, text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """`sentence` is verbatim; `why` says how it was found; `support` are the abstract's other sentences with results."""
+    """`sentence` is verbatim; `why` says how it was found; `support` are the abstract's other sentences with
+    results.
+    """
 
     sentence: str
     why: str
@@ -76,7 +83,8 @@ def own_names(paper: Paper) -> OwnNames:
     heads = "\n".join(_table_heads(paper))
     for name in list(found):
         found[name] += 2 if _named(name, heads) else -1
-    repeated = {n: k for n, k in found.items() if len(n) >= 2 and not n.isdigit() and _uses(paper, n) >= 4}
+    least = {n: 2 if _named(n, head) else 4 for n in found}
+    repeated = {n: k for n, k in found.items() if len(n) >= 2 and not n.isdigit() and _uses(paper, n) >= least[n]}
     ranked = sorted(repeated, key=lambda n: (-repeated[n] - min(_uses(paper, n), 40) / 10, n))
     kept = [n for n in ranked if repeated[n] >= 3 and not _common(n) and not _cited(paper, n)][:5]
     data = tuple(n for n in kept if _is_data(paper, n))
@@ -125,8 +133,11 @@ def _is_data(paper: Paper, name: str) -> bool:
 
 
 _FIELD = frozenset(
-    "LLM LLMS AI ML RL NLP GPU CNN CNNS RNN GAN VAE QA SOTA 3D 2D AR MLP CV FL OOD SDE ODE CFG IRB PYTORCH TENSORFLOW JAX GPT BERT SGD ADAM KL"
-    " MCMC IID NN DNN GNN GNNS VIT LORA SFT DPO PPO RLHF MOE API CPU TPU LATEX PDF URL NEURIPS ICML ICLR MNIST IMAGENET CIFAR COT RAG".split()
+    """
+    LLM LLMS AI ML RL NLP GPU CNN CNNS RNN GAN VAE QA SOTA 3D 2D AR MLP CV FL OOD SDE ODE CFG IRB PYTORCH TENSORFLOW
+    JAX GPT BERT SGD ADAM KL MCMC IID NN DNN GNN GNNS VIT LORA SFT DPO PPO RLHF MOE API CPU TPU LATEX PDF URL NEURIPS
+    ICML ICLR MNIST IMAGENET CIFAR COT RAG
+    """.split()  # noqa: SIM905
 )
 
 
@@ -141,16 +152,18 @@ def _abstract(paper: Paper) -> list[str]:
 
 
 def find_claim(paper: Paper, own: OwnNames) -> Claim | None:
-    """The first sentence of the abstract that states a measured advantage or finding of the paper's own; else of the contributions."""
+    """The first sentence of the abstract that states a measured advantage or finding of the paper's own; else of
+    the contributions.
+    """
     abstract = _abstract(paper)
     results = [s for s in abstract if _states_result(s, own)]
-    measured = [s for s in results if _measured(paper, s)]
+    measured = [s for s in results if _measured(s)]
     for pool, why in ((measured, "first measured result of the abstract"), (results, "first result of the abstract")):
         if pool:
             return Claim(pool[0], why, tuple(s for s in results if s != pool[0]))
-    for sentence in _introduction(paper):
-        if _CONTRIBUTION.search(sentence.text) and _states_result(sentence.text, own):
-            return Claim(sentence.text, "first result among the contributions")
+    for told in _introduction(paper):
+        if _CONTRIBUTION.search(told.text) and _states_result(told.text, own):
+            return Claim(told.text, "first result among the contributions")
     for sentence in abstract:
         if OWN.search(sentence) or own.any_in(sentence):
             return Claim(sentence, "no result is stated; the first sentence about the own work")
@@ -158,30 +171,28 @@ def find_claim(paper: Paper, own: OwnNames) -> Claim | None:
 
 
 def _states_result(sentence: str, own: OwnNames) -> bool:
-    """A result word, of the own work, and neither background nor a data set's size alone."""
-    if (not RESULT.search(sentence) and not FINDING.search(sentence)) or re.search(
-        r"\b(will|hope|aim|could|future)\b", sentence
-    ):
+    """A printed result, or a result word of the own work; neither background, nor hope, nor a data set's size alone."""
+    if re.search(r"\b(will|hope|aim|could|future)\b", sentence):
         return False
-    if PROPOSES.search(sentence[:60]) and not (_has_value(sentence) or FINDING.search(sentence) or _BEATS.search(sentence)):
+    if DATASET_SIZE.search(sentence) and not FINDING.search(sentence):
         return False
-    mine = bool(OWN.search(sentence) or own.any_in(sentence) or FINDING.search(sentence) or _has_value(sentence))
-    if BACKGROUND.search(sentence) and not (own.any_in(sentence) or FINDING.search(sentence) or OWN.search(sentence)):
+    ours = bool(own.any_in(sentence) or FINDING.search(sentence) or OWN.search(sentence))
+    if BACKGROUND.search(sentence) and not ours:
         return False
-    return mine and not (DATASET_SIZE.search(sentence) and not FINDING.search(sentence))
+    if _has_value(sentence):
+        return True
+    if PROPOSES.search(sentence[:60]) and not (FINDING.search(sentence) or _BEATS.search(sentence)):
+        return False
+    return ours and bool(RESULT.search(sentence) or FINDING.search(sentence))
 
 
 def _has_value(sentence: str) -> bool:
-    return bool(re.search(r"\d+(?:\.\d+)?\s?(?:%|×|x\b|points?\b)|\b\d+\.\d+\b", sentence))
+    return bool(re.search(r"\d+(?:\.\d+)?\s?(?:%|×|x\b|(?:percentage )?points?\b)|(?<![\w.])\d*\.\d+\b", sentence))
 
 
-def _measured(paper: Paper, sentence: str) -> bool:
+def _measured(sentence: str) -> bool:
     """It prints a result, or says that a comparison was made."""
-    if RESULT.search(sentence) and (
-        _has_value(sentence) or any(n.percent or n.factor_x for n in paper.numbers_in(sentence))
-    ):
-        return True
-    return bool(COMPARED.search(sentence))
+    return _has_value(sentence) or bool(COMPARED.search(sentence))
 
 
 def _introduction(paper: Paper) -> list[Sentence]:

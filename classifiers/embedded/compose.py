@@ -24,6 +24,9 @@ def compose(view: View) -> Answer:
     claim = reading.claim
     weights = view.meeting(Signal.WEIGHTS) if reading.trained.kind == "trained" else []
     training = "released" if weights else reading.trained.kind
+    if training in ("trained", "is_the_experiment"):
+        view = view.training()
+        reading = view.reading
     target = _with_data(view, reading.targets.chosen) if reading.kind == "empirical" else None
     hours = (
         find_hours(view.briefing.given.paper, target, trains=training in ("trained", "is_the_experiment"))
@@ -70,7 +73,7 @@ def _code(view: View, training: str) -> SignalWord:
             value=True,
             artifacts=_subjects(met),
             receipts=_ids(met),
-            evidence=f"{met[0].receipt.subject} holds {met[0].receipt.facts.get('code_files')} code files of the paper's own",
+            evidence=f"{met[0].receipt.subject} holds code of the paper's own ({met[0].receipt.reason})",
         )
     own = [s for s in view.about(set(view.own)) if not s.receipt.subject.startswith("hf:")]
     return _absent(view, Signal.CODE, own, "no place of the paper's own holds code that runs the experiment")

@@ -1,4 +1,6 @@
-"""Step 6 of the guide: which data sets the target needs, which of them are the authors' own, or that it makes its data."""
+"""Step 6 of the guide: which data sets the target needs, which of them are the authors' own, or that it makes its
+data.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +15,26 @@ from pipeline.answers import DatasetWord
 from pipeline.paper import Paper, Sentence
 
 _CUSTOM = re.compile(
-    r"\b(we (?:\w+ )?(?:collect|annotat|curat|crawl|scrap|gather|assembl|construct|relabel|re-?label|subsampl|filter)\w*|our (?:new |own )?(?:data ?set|benchmark|corpus)"
-    r"|(?:custom|random|small) subset|subset of|subsampled?|own (?:split|labels|annotations)|newly (?:collected|annotated)|in-house|proprietary)\b",
+    r"\b(we (?:\w+ )?(?:collect|annotat|curat|crawl|scrap|gather|assembl|construct|relabel|re-?label|subsampl"
+    r"|filter)\w*|our (?:new |own )?(?:data ?set|benchmark|corpus)"
+    r"|(?:custom|random|small) subset|subset of|subsampled?|own (?:split|labels|annotations)|newly (?:collected"
+    r"|annotated)|in-house|proprietary)\b",
     re.IGNORECASE,
 )
 _MADE = re.compile(
-    r"\b(synthetic\w*|simulated|generated (?:from|by|data)|sampled? from|toy (?:data|problem|example|task)|randomly (?:generated|drawn|sampled)"
+    r"\b(synthetic\w*|simulated|generated (?:from|by|data)|sampled? from|toy (?:data|problem|example|task)"
+    r"|randomly (?:generated|drawn|sampled)"
     r"|numerical(?:ly)?|drawn from|analytic\w*|closed[- ]form)\b",
     re.IGNORECASE,
 )
+_APPOSED = re.compile(
+    r"\b([A-Z][\w-]+),? (?:is |are )?(?:a|an|the|our) (?:[\w.,]+[ -]){0,5}?(?:set|data ?set|benchmark|corpus"
+    r"|collection|suite|test ?bed|archive|reanalysis)\b"
+)
+_TRAINED_ON = re.compile(r"\bwe (?:\w+ ){0,2}?(?:pre-?train|train|fine-?tune)\b", re.IGNORECASE)
 _AFTER = re.compile(
-    r"\b(?:on|in|of|from|across|over|for)\s+(?:the\s+|our\s+|a\s+)?(?:\w+\s+(?:task|tasks|split|subset|benchmark|data ?set|version)\s+of\s+)?"
+    r"\b(?:[Oo]n|[Ii]n|of|from|across|over|for)\s+(?:the\s+|our\s+|a\s+)?(?:\w+\s+(?:task|tasks|split|subset|benchmark"
+    r"|data ?set|version)\s+of\s+)?"
     r"([A-Z][\w]*(?:[-/.][\w]+)*(?:\s?(?:[A-Z0-9][\w.-]*))?)"
 )
 _LIKE_DATA = re.compile(r"([a-z][A-Z]|[A-Z]{2,}|\d|Bench|Set|Net|QA|Corpus|Eval)")
@@ -35,13 +46,26 @@ MOST = 8
 
 @dataclass(frozen=True, slots=True)
 class DataFound:
-    """`made` is the sentence which says that the target makes its data, where it needs none; else ""."""
+    """`made` is the sentence which says that the target makes its data, where it needs none; else "".
+
+    `training` are listed data sets that the paper itself trains on, besides: needed only where the rerun trains.
+    """
 
     datasets: tuple[DatasetWord, ...]
     made: str
+    training: tuple[DatasetWord, ...] = ()
 
 
 def find_data(paper: Paper, claim: Claim | None, candidate: Candidate | None, own: OwnNames) -> DataFound:
+    """The data that the target is measured on, and the data it is trained on."""
+    measured = _measured_on(paper, claim, candidate, own)
+    known = {word.name for word in measured.datasets}
+    body = (s.text for s in paper.sentences() if s.place == "body" and not s.appendix and _TRAINED_ON.search(s.text))
+    extra = dict.fromkeys(name for text in body for name in _listed(text) if name not in known)
+    return DataFound(measured.datasets, measured.made, tuple(_word(paper, name, "") for name in list(extra)[:3]))
+
+
+def _measured_on(paper: Paper, claim: Claim | None, candidate: Candidate | None, own: OwnNames) -> DataFound:
     """The data of the target: named in its cell's headers, else in its caption, else in the claim, else around it."""
     if candidate is None:
         return DataFound((), "")
@@ -71,7 +95,9 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 def _word(paper: Paper, name: str, text: str) -> DatasetWord:
-    """A listed benchmark; custom where the paper says, in the sentence that introduces it, that it uses its own part of it."""
+    """A listed benchmark; custom where the paper says, in the sentence that introduces it, that it uses its own
+    part of it.
+    """
     mentions = [s for s in paper.sentences() if name in _listed(s.text)]
     introduced = next(
         (s for s in mentions if re.search(r"\b(we|data ?sets?|use|train|split|evaluat)", s.text, re.IGNORECASE)), None
@@ -90,14 +116,18 @@ def _unlisted(paper: Paper, name: str) -> DatasetWord:
         rf"\b(introduc|present|propos|construct|collect|curat|build|releas|creat|annotat)\w*\b[^.]*{re.escape(name)}",
         re.IGNORECASE,
     )
-    own = any(made.search(s.text) or (_CUSTOM.search(s.text) and "our" in s.text.lower()) for s in mentions)
+    ours = re.compile(
+        r"\bwe (?:\w+ ){0,3}?(?:captur|collect|publish|releas|record|buil|creat|annotat|assembl|curat|introduc)",
+        re.IGNORECASE,
+    )
+    own = any(made.search(s.text) or ours.search(s.text) or _CUSTOM.search(s.text) for s in mentions)
     given = any(name in link.sentence and "datasets" in link.url for link in paper.links if link.visible)
     return DatasetWord(name=name, custom=own or given, quote=mentions[0].text if mentions else "")
 
 
 def _named(text: str, own: OwnNames) -> list[str]:
     """Names after "on" or "in" that look like a data set's and are neither the method nor a metric."""
-    found: list[str] = []
+    found: list[str] = [m[1] for m in _APPOSED.finditer(text) if not own.in_(m[1]) or m[1] in own.data]
     for match in _AFTER.finditer(text):
         name = match[1].strip(" .,;:")
         known = {squeezed(n) for n in own.names}

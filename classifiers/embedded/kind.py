@@ -1,4 +1,6 @@
-"""Step 4 of the guide: what kind of paper it is, and what its target needs that money, people or licences stand before."""
+"""Step 4 of the guide: what kind of paper it is, and what its target needs that money, people or licences stand
+before.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,6 @@ from typing import Literal
 
 from classifiers.embedded.candidates import Candidate
 from classifiers.embedded.claim import Claim
-from classifiers.embedded.words import RESULT
 from pipeline import reference
 from pipeline.answers import Needs
 from pipeline.paper import Paper, Sentence
@@ -26,7 +27,8 @@ _POSITION = re.compile(
     r"(^|\b)(position\s*:|position paper|this position|perspective\b|we argue that|a call (?:for|to))", re.IGNORECASE
 )
 _USES = re.compile(
-    r"\b(backbones?|calls? (?:to|of)|api\b|prompt\w*|we (?:use|employ|query|evaluate|adopt)|using|via|with|powered by|judg\w+|generat\w+|rewrit\w+)",
+    r"\b(backbones?|calls? (?:to|of)|api\b|prompt\w*|we (?:use|employ|query|evaluate|adopt)|using|via|with"
+    r"|powered by|judg\w+|generat\w+|rewrit\w+)",
     re.IGNORECASE,
 )
 _ELSEWHERE = re.compile(
@@ -34,32 +36,40 @@ _ELSEWHERE = re.compile(
     re.IGNORECASE,
 )
 _HUMANS = re.compile(
-    r"\b(human (?:evaluat\w+|rat\w+|annotat\w+|judg\w+|study|studies|preference\w*)|user study|crowd-?workers?|mechanical turk|participants|annotators)\b",
+    r"\b(raters?|listening test|mean opinion score|human (?:evaluat\w+|rat\w+|annotat\w+|judg\w+|study|studies"
+    r"|preference\w*)|user study|crowd-?workers?|mechanical turk|participants|annotators)\b",
     re.IGNORECASE,
 )
 _SIMULATOR = re.compile(
-    r"\b(matlab|simulink|ansys|comsol|abaqus|gurobi|cplex|mosek|vissim|aspen plus|star-ccm\+?|carsim|prescan|gaussian ?16|vasp)\b",
+    r"\b((?:commercial|proprietary|licensed) (?:\w+ )?(?:simulators?|software|solvers?|packages?)"
+    r"|needs a licen[cs]e|matlab|simulink|ansys|comsol|abaqus|gurobi|cplex|mosek|vissim|aspen plus|star-ccm\+?"
+    r"|carsim|prescan|gaussian ?16|vasp)\b",
     re.IGNORECASE,
 )
 _HARDWARE = re.compile(
-    r"\b(fpga|asic|real[- ]robots?|robot arm|franka|ur5e?|quadruped|unitree|drone hardware|loihi|quantum (?:processor|hardware)|eeg (?:headset|cap)"
+    r"\b(fpga|asic|real[- ]robots?|robot arm|franka|ur5e?|quadruped|unitree|drone hardware|loihi"
+    r"|quantum (?:processor|hardware)|eeg (?:headset|cap)"
     r"|mri scanner|hololens|neuromorphic chip|cerebras|groq|physical robots?)\b",
     re.IGNORECASE,
 )
 
 _UNTRAINED = re.compile(
     r"\b(training[- ]free|without (?:any )?(?:additional |further |extra |gradient )?(?:training|fine-?tuning|learning)"
-    r"|no (?:additional |further |extra |gradient )?(?:training|fine-?tuning|learning|learned parameters)|not (?:trained|require (?:any )?(?:training|fine-?tuning))"
-    r"|requires? no (?:\w+ )?(?:training|fine-?tuning)|zero[- ]shot|nothing is trained|closed[- ]form|calls? to the \w+ api)\b",
+    r"|no (?:additional |further |extra |gradient )?(?:training|fine-?tuning|learning|learned parameters)"
+    r"|not (?:trained|require (?:any )?(?:training|fine-?tuning))"
+    r"|requires? no (?:\w+ )?(?:training|fine-?tuning)|nothing is trained|no weights are (?:changed|updated"
+    r"|trained)|closed[- ]form)\b",
     re.IGNORECASE,
 )
 _WE_TRAIN = re.compile(
-    r"\b(we (?:\w+ )?(?:pre-?train|train|fine-?tune|optimi[sz]e)|(?:is|are|was|were) (?:\w+ )?(?:trained|fine-?tuned|pre-?trained|optimi[sz]ed)"
+    r"\b(adapters?|lora\b|tuned|we (?:\w+ )?(?:pre-?train|train|fine-?tune|optimi[sz]e)|(?:is|are|was"
+    r"|were) (?:\w+ )?(?:trained|fine-?tuned|pre-?trained|optimi[sz]ed)"
     r"|training (?:one|a|the|our|takes|took|uses|for|on)|epochs|learning rate|adamw?\b|sgd\b|batch size)",
     re.IGNORECASE,
 )
 _ABOUT_TRAINING = re.compile(
-    r"\b(optimi[sz]ers?|learning[- ]rate|training dynamics|convergence|scaling laws?|faster training|training (?:speed|time|cost|curves?|stability|loss)"
+    r"\b(optimi[sz]ers?|learning[- ]rate|training dynamics|convergence|scaling laws?|faster training"
+    r"|training (?:speed|time|cost|curves?|stability|loss)"
     r"|bias correction|momentum|warm-?up|weight decay|loss spikes?|(?:pre-?)?training (?:steps|iterations))\b",
     re.IGNORECASE,
 )
@@ -73,16 +83,12 @@ def paper_kind(paper: Paper, claim: Claim | None, candidate: Candidate | None) -
     sections = " ".join(s.title for s in paper.sections)
     results = any(i.kind == "table" and i.results for i in paper.inventory)
     tested = bool(_TESTS.search(sections)) or results or bool(_TESTS.search(paper.abstract) and paper.figures)
-    if _SURVEY.search(paper.title) and not (claim and RESULT.search(claim.sentence) and results):
+    if _SURVEY.search(paper.title):
         return "survey"
     if _POSITION.search(paper.title) or (_POSITION.search(paper.abstract) and not results):
         return "position"
-    proofs = len(_PROVES.findall(paper.text))
-    if candidate is not None and (tested or proofs < 3):
-        return "empirical"
-    if not tested and (proofs >= 2 or re.search(r"\b(we prove|bounds?|rates?)\b", head, re.IGNORECASE)):
-        return "theoretical"
-    return "empirical" if tested or candidate is not None else "theoretical"
+    proves = bool(_PROVES.search(paper.text) or re.search(r"\b(prove|bounds?|exact)\b", head, re.IGNORECASE))
+    return "empirical" if candidate is not None or tested or not proves else "theoretical"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +110,8 @@ def training_of(paper: Paper, claim: Claim | None, candidate: Candidate | None, 
     if own and (not trains or any(s.place in ("abstract", "title") for s in own)):
         return Trained("none", own[0].text)
     if needs.paid_api and not trains:
-        return Trained("none", needs.paid_api)
+        prompted = next((s.text for s in body if re.search(r"\bprompt(?:s|ed|ing)?\b", s.text, re.IGNORECASE)), "")
+        return Trained("none", prompted or needs.paid_api)
     return Trained("trained", "")
 
 
@@ -115,10 +122,16 @@ def needs_of(paper: Paper, claim: Claim | None, candidate: Candidate | None) -> 
     near = _near(paper, claim, candidate)
     return Needs(
         paid_api=_paid(paper, claim, candidate, near),
-        human_raters=_first(near[:6], _HUMANS) if _HUMANS.search(candidate.where) else "",
+        human_raters=_humans(near, claim, candidate),
         special_hardware=_first(near, _HARDWARE),
-        licensed_simulator=_first(near, _SIMULATOR),
+        licensed_simulator=_claimed(claim, _SIMULATOR) or _first(near, _SIMULATOR),
     )
+
+
+def _humans(near: list[Sentence], claim: Claim | None, candidate: Candidate) -> str:
+    """People are needed where the target's own number is their judgement: the claim or the cell's headers say so."""
+    measured = f"{claim.sentence if claim else ''} {candidate.where}"
+    return _first(near, _HUMANS) if _HUMANS.search(measured) else ""
 
 
 def _near(paper: Paper, claim: Claim | None, candidate: Candidate) -> list[Sentence]:
@@ -145,7 +158,9 @@ def _setup(sentence: Sentence) -> bool:
 
 
 def _paid(paper: Paper, claim: Claim | None, candidate: Candidate, near: list[Sentence]) -> str:
-    """The sentence by which the target itself calls a paid API: its own configuration names one, or the own method uses one."""
+    """The sentence by which the target itself calls a paid API: its own configuration names one, or the own method
+    uses one.
+    """
     if claim is not None and reference.paid_api(claim.sentence) and _USES.search(claim.sentence):
         return claim.sentence
     own_configuration = f"{candidate.row_text} {candidate.column_text}"
@@ -169,6 +184,10 @@ def _only_baseline(paper: Paper, api: str, candidate: Candidate) -> bool:
     rows = range(candidate.table.header_rows, len(candidate.table.grid))
     others = (" ".join(candidate.table.row_headers(r)) for r in rows if r != candidate.cell.row)
     return any(reference.paid_api(text) == api for text in others)
+
+
+def _claimed(claim: Claim | None, pattern: re.Pattern[str]) -> str:
+    return claim.sentence if claim is not None and pattern.search(claim.sentence) else ""
 
 
 def _first(sentences: list[Sentence], pattern: re.Pattern[str]) -> str:

@@ -1,4 +1,6 @@
-"""Step 7 of the guide: where to look next. Leads first, then the homes of the data, then searches that prove absence."""
+"""Step 7 of the guide: where to look next. Leads first, then the homes of the data, then searches that prove
+absence.
+"""
 
 from __future__ import annotations
 
@@ -50,16 +52,22 @@ def _is_page(url: str) -> bool:
 
 
 def _homes(view: View) -> Iterator[Call]:
-    """The home of each listed benchmark of the target."""
-    for word in view.reading.data.datasets:
+    """The home of each listed benchmark that the target is measured or trained on."""
+    for word in (*view.reading.data.datasets, *view.reading.data.training):
         listed = reference.benchmark(word.name)
         if listed is not None and not word.custom:
             yield call_for(listed.home)
 
 
+def title_of(view: View) -> str:
+    """The paper's title; where its source prints none, the one it is listed under, else how its abstract begins."""
+    given = view.briefing.given
+    return " ".join((given.paper.title or given.title or " ".join(given.paper.abstract.split()[:8])).split())
+
+
 def names(view: View) -> list[str]:
     """What to search by: the own method's names, else the title's head."""
-    title = view.briefing.given.paper.title
+    title = title_of(view)
     head = title.partition(":")[0]
     return [*view.reading.own.names[:2], *([head] if len(head.split()) <= 6 else [])]
 
@@ -68,7 +76,7 @@ def _code_searches(view: View) -> Iterator[Call]:
     """By title, and by name with the title's rarest words; then the hits that carry the name or the title."""
     if view.meeting(Signal.CODE):
         return
-    title = " ".join(view.briefing.given.paper.title.split())
+    title = title_of(view)
     known = names(view)
     yield Call.of("github_search_repositories", query=_query(title))
     rest = [w for w in re.findall(r"[A-Za-z][\w-]{3,}", title) if w.lower() in words(title)]
@@ -82,11 +90,15 @@ def _code_searches(view: View) -> Iterator[Call]:
 
 
 def _weights_searches(view: View) -> Iterator[Call]:
-    if view.reading.trained.kind == "none" or view.meeting(Signal.WEIGHTS):
+    """Also where nothing seems to be trained: whether that is so is decided elsewhere, and one search settles it
+    either way.
+    """
+    if view.meeting(Signal.WEIGHTS):
         return
     known = names(view)
-    query = known[0] if known else view.briefing.given.paper.title
-    yield Call.of("hub_search", kind="model", query=_query(query))
+    query = _query(known[0] if known else title_of(view))
+    if query:
+        yield Call.of("hub_search", kind="model", query=query)
     hits = [h for h in view.results("hub_search", "model") if any(carries(n, h) for n in known)]
     yield from (Call.of("hub_repo", kind="model", repo=hit) for hit in hits[:2])
 

@@ -1,4 +1,6 @@
-"""Everything the policy reads in the paper before it looks at the world: claim, target, kind, needs, data. No receipt enters here."""
+"""Everything the policy reads in the paper before it looks at the world: claim, target, kind, needs, data. No
+receipt enters here.
+"""
 
 from __future__ import annotations
 

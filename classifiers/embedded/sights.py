@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart
 
+from classifiers.embedded.data import DataFound
 from classifiers.embedded.reading import Reading
 from classifiers.embedded.words import squeezed
 from classifiers.places import Call
@@ -25,7 +26,9 @@ _SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?[bm])(?![a-z0-9])", re.IGNORECA
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """One receipt as the policy knows it. `id` is the real receipt's; the value rebuilt from a tool's answer lacks its exchanges."""
+    """One receipt as the policy knows it. `id` is the real receipt's; the value rebuilt from a tool's answer lacks
+    its exchanges.
+    """
 
     id: str
     receipt: Receipt
@@ -101,6 +104,12 @@ class View:
                 met.append(sight)
         return met
 
+    def training(self) -> View:
+        """The same view of a rerun that trains: it needs the data it is trained on, too."""
+        data = self.reading.data
+        both = DataFound((*data.datasets, *data.training) if data.datasets else (), data.made, ())
+        return replace(self, reading=replace(self.reading, data=both))
+
     @property
     def trains(self) -> bool:
         return self.reading.trained.kind != "none"
@@ -122,7 +131,9 @@ class View:
         return [s for s in self.sights if artifacts.names(name, s.receipt)]
 
     def data_sights(self, word: DatasetWord) -> list[Sight]:
-        """Sights of one data set: its listed home and what carries its name, places linked beside its name, own places of own data."""
+        """Sights of one data set: its listed home and what carries its name, places linked beside its name, own
+        places of own data.
+        """
         subjects = {r.subject for r in self.receipts if artifacts.names(word.name, r)}
         subjects = {s for s in subjects if not s.startswith(("hf:model:", "search:"))}
         listed = reference.benchmark(word.name)
@@ -139,7 +150,9 @@ class View:
         return self.about(subjects)
 
     def opens(self, sight: Sight) -> bool:
-        """Whether a sight shows that a stranger gets data there; a gated benchmark is gated however well its page answers."""
+        """Whether a sight shows that a stranger gets data there; a gated benchmark is gated however well its page
+        answers.
+        """
         words = [w for w in self.reading.data.datasets if not w.custom]
         gates = {artifacts.subject(b.home): b.gate for w in words if (b := reference.benchmark(w.name)) is not None}
         context = Context(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from classifiers.embedded.candidates import (
+    THRESHOLD_BEFORE,
     Candidate,
     direction_of,
     ranked,
@@ -31,7 +32,8 @@ _SEEDS = re.compile(
 )
 _SEED_LIST = re.compile(r"\bseeds?\s+((?:\d{1,6}\s*,\s*)+(?:and\s+)?\d{1,6})", re.IGNORECASE)
 _MAGNITUDE = re.compile(
-    r"(\b(?:faster|slower|fewer|smaller|cheaper|speed-?ups?|less|reduction|savings?|improvement|gain|gap|increase|decrease|points? (?:above|over|better)"
+    r"(\b(?:faster|slower|fewer|smaller|cheaper|speed-?ups?|less|reduction|savings?|improvement|gain|gap|increase"
+    r"|decrease|points? (?:above|over|better)"
     r"|higher than|lower than|by)\b)",
     re.IGNORECASE,
 )
@@ -39,11 +41,9 @@ _DIFFERENCE_BEFORE = re.compile(
     r"\b(by|gains? of|improvements? of|reductions? of|increase of|savings? of)\s*[~≈]?\s*$", re.IGNORECASE
 )
 _DIFFERENCE_AFTER = re.compile(
-    r"^\s*(?:percentage )?(?:points?\s+)?(?:[-\w]+\s+){0,2}?(?:faster|slower|fewer|smaller|cheaper|speed-?up|less|reduction|savings?|improvement|gain|points? (?:above|over|better|higher|lower))",
+    r"^\s*(?:percentage )?(?:points?\s+)?(?:[-\w]+\s+){0,2}?(?:faster|slower|fewer|smaller|cheaper|speed-?up|less"
+    r"|reduction|savings?|improvement|gain|points? (?:above|over|better|higher|lower|more|less)|more than|less than)",
     re.IGNORECASE,
-)
-_THRESHOLD = re.compile(
-    r"(\bat least|\bmore than|\bover|\bunder|\bbelow|\bless than|\babove|\bexceed\w*|[<>≤≥])\s*$", re.IGNORECASE
 )
 _SPLIT = re.compile(r"\b(test(?:[- ]standard)?|validation|val|dev|held[- ]out)\b(?:\s+(?:set|split))?", re.IGNORECASE)
 
@@ -151,7 +151,7 @@ def bar_kind(candidate: Candidate) -> BarKind:
     text = candidate.sentence.text
     at = text.find(candidate.value)
     before, after = text[:at], text[at + len(candidate.value) :]
-    if _THRESHOLD.search(before):
+    if THRESHOLD_BEFORE.search(before):
         return "threshold"
     if candidate.unit == "x" or _DIFFERENCE_BEFORE.search(before) or _DIFFERENCE_AFTER.search(after):
         return "magnitude"
@@ -176,7 +176,9 @@ def _baseline(candidate: Candidate, cells: Sequence[Candidate], direction: str) 
 
 
 def n_seeds(paper: Paper, candidate: Candidate) -> int | None:
-    """Runs that the number averages: as its caption or the text around its table says; one where a single run is stated."""
+    """Runs that the number averages: as its caption or the text around its table says; one where a single run is
+    stated.
+    """
     texts = [candidate.where]
     if candidate.table is not None:
         section = next((s for s in reversed(paper.sections) if s.start <= candidate.table.anchor.offset < s.end), None)

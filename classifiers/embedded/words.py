@@ -1,4 +1,6 @@
-"""The words the policy reads by: what speaks of a result, of an own method, of a metric. General English of the field."""
+"""The words the policy reads by: what speaks of a result, of an own method, of a metric. General English of the
+field.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +10,26 @@ from functools import cache
 RESULT = re.compile(
     r"\b(outperform\w*|surpass\w*|exceed\w*|beats?|achiev\w+|attain\w*|reach\w*|obtain\w*|improv\w+|reduc\w+|increas\w+|lowers?"
     r"|boost\w*|yield\w*|cuts?|gains?|advantage|solves?|accelerat\w+|speed-?ups?|faster|better|higher|superior|best|comparable"
-    r"|competitive|on par|match(?:es|ing)?|state[- ]of[- ]the[- ]art|sota|doubl\w+|halv\w+|save[sd]?|savings?|outscor\w+|recover\w*"
-    r"|preserv\w+|without (?:any )?loss|lossless\w*|fails?|struggles?|degrad\w+|worse|drops?|ris(?:e|es|ing)|grow\w*)\b",
+    r"|competitive|on par|match(?:es|ing)?|state[- ]of[- ]the[- ]art|sota|doubl\w+|halv\w+|save[sd]?|savings?"
+    r"|outscor\w+|recover\w*"
+    r"|preserv\w+|without (?:any )?loss|lossless\w*|fails?|struggles?|degrad\w+|worse|drops?|ris(?:e|es|ing)"
+    r"|grow\w*)\b",
     re.IGNORECASE,
 )
 COMPARED = re.compile(
     r"\b(outperform\w*|surpass\w*|beats?|achiev\w*|attain\w*|improv\w+ (?:\w+ ){0,6}?(?:over|upon|by|compared|on)\b"
-    r"|(?:new|set\w*|reach\w*|beyond|previous|prior|over|exceed\w*|current|match\w*) (?:an? |the )?(?:\w+ ){0,2}(?:state[- ]of[- ]the[- ]art|sota)"
-    r"|(?:higher|lower|better|faster|fewer|stronger|larger|smaller|greater) (?:\w+ ){0,5}?than|no (?:\w+ )?(?:improvement|gain|benefit|difference)"
+    r"|(?:new|set\w*|reach\w*|beyond|previous|prior|over|exceed\w*|current|match\w*) (?:an? "
+    r"|the )?(?:\w+ ){0,2}(?:state[- ]of[- ]the[- ]art|sota)"
+    r"|(?:higher|lower|better|faster|fewer|stronger|larger|smaller|greater) (?:\w+ ){0,5}?than"
+    r"|no (?:\w+ )?(?:improvement|gain|benefit|difference)"
     r"|compared (?:with|to)|on par|comparable|consistently)\b",
     re.IGNORECASE,
 )
 FINDING = re.compile(
-    r"\b(we (?:also |further |then |empirically |experimentally )?(?:find|show|demonstrate|observe|report|see|estimate|verify|confirm)"
-    r"|(?:results|experiments|evaluations?|findings|analys[ei]s|studies|study|benchmarks?) (?:\w+ ){0,6}?(?:show|demonstrate|reveal|suggest|indicate|confirm|validate)s?"
+    r"\b(we (?:also |further |then |empirically |experimentally )?(?:find|show|demonstrate|observe|report|see"
+    r"|estimate|verify|confirm)"
+    r"|(?:results|experiments|evaluations?|findings|analys[ei]s|studies|study|benchmarks?) (?:\w+ ){0,6}?(?:show"
+    r"|demonstrate|reveal|suggest|indicate|confirm|validate)s?"
     r"|our (?:results|findings|experiments|evaluations?|analys[ei]s))\b",
     re.IGNORECASE,
 )
@@ -34,7 +42,8 @@ BACKGROUND = re.compile(
     r"\b(however|existing|prior|previous|recent(?:ly)?|traditional\w*|current|conventional)\b", re.IGNORECASE
 )
 DATASET_SIZE = re.compile(
-    r"\b(largest|first (?:large|public|open|comprehensive)|(?:contain|compris|consist|cover|includ)\w* (?:\w+ ){0,4}\d)",
+    r"\b(largest|first (?:large|public|open|comprehensive)|(?:contain|compris|consist|cover"
+    r"|includ)\w* (?:\w+ ){0,4}\d)",
     re.IGNORECASE,
 )
 ABLATED = re.compile(
@@ -42,18 +51,23 @@ ABLATED = re.compile(
     re.IGNORECASE,
 )
 ABLATION_TABLE = re.compile(
-    r"\b(ablat\w*|sensitivity|hyper-?parameters?|effects? of|impact of|influence of|varying|different choices|component\w*|design choices)\b",
+    r"\b(ablat\w*|sensitivity|hyper-?parameters?|effects? of|impact of|influence of|varying|different choices"
+    r"|component\w*|design choices)\b",
     re.IGNORECASE,
 )
 NOT_RESULT = re.compile(
-    r"\b(hyper-?parameters?|notation|symbols?|statistics|settings?|configurations? of|architectur\w+ (?:details|of)|licen[cs]e\w*"
-    r"|data ?sets? (?:statistics|details|overview|summary)|summary of|overview of|splits?\b|provenance|filters?|number of param\w*|complexity|prompts?|examples? of|implementation details|specifications?"
-    r"|(?:compar\w+|overview) (?:of|with|to|between)[^.]{0,60}\b(?:data ?sets?|corpora|corpus|benchmarks)|data ?set comparison|taxonomy|annotat\w+ guidelines)\b",
+    r"\b(hyper-?parameters?|notation|symbols?|statistics|settings?|configurations? of|architectur\w+ (?:details"
+    r"|of)|licen[cs]e\w*"
+    r"|data ?sets? (?:statistics|details|overview|summary)|summary of|overview of|splits?\b|provenance|filters?"
+    r"|number of param\w*|complexity|prompts?|examples? of|implementation details|specifications?"
+    r"|(?:compar\w+|overview) (?:of|with|to|between)[^.]{0,60}\b(?:data ?sets?|corpora|corpus|benchmarks)"
+    r"|data ?set comparison|taxonomy|annotat\w+ guidelines)\b",
     re.IGNORECASE,
 )
 EXPENSE = re.compile(
     r"(#|\bparam\w*|\bsize\b|\bflops?\b|\bmacs?\b|\bsteps?\b|\bnfe\b|\btokens?\b|\bdim(?:ension)?s?\b|\bepochs?\b|\biter\w*|\byear\b|\bcost\b"
-    r"|\bmemory\b|\bbatch\b|\bseeds?\b|\blayers?\b|\bsamples?\b|\bimages\b|\bnumber of\b|\bcount\b|\btime\b|\bgpu\w*|\bhours?\b|\bp-?values?\b|\bstd\b"
+    r"|\bmemory\b|\bbatch\b|\bseeds?\b|\blayers?\b|\bsamples?\b|\bimages\b|\bnumber of\b|\bcount\b|\btime\b"
+    r"|\bgpu\w*|\bhours?\b|\bp-?values?\b|\bstd\b"
     r"|\blearning rate\b|\blr\b|\bwidth\b|\bdepth\b|\bshots?\b|\brank\b|\bhead\b|\btype\b)",
     re.IGNORECASE,
 )

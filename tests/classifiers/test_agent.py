@@ -1,4 +1,6 @@
-"""The loop against models that lie, loop, die or never answer: it ends, it says why, and nothing is confirmed by a word."""
+"""The loop against models that lie, loop, die or never answer: it ends, it says why, and nothing is confirmed by a
+word.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,17 @@ from classifiers.agent import run_episode
 from classifiers.models import Classifier, NoSuchModel, model_for
 from classifiers.toolbox import Limits, bounded
 from pipeline.evidence import Outcome, Signal, Status
-from tests.classifiers.toys import CODE, OWN_CODE, WEIGHTS, FakeProbes, classify, derived, method_paper, paper_input, places
+from tests.classifiers.toys import (
+    CODE,
+    OWN_CODE,
+    WEIGHTS,
+    FakeProbes,
+    classify,
+    derived,
+    method_paper,
+    paper_input,
+    places,
+)
 
 SOURCE = method_paper(links="Our code will be released upon acceptance.")
 Turn = Callable[[list[ModelMessage], AgentInfo], list[Any]]
@@ -91,7 +103,10 @@ def cited(tool: str, arguments: dict[str, Any], word: str, artifacts: list[str])
 
 
 def test_a_receipt_of_another_repository_confirms_nothing() -> None:
-    world = {**places(), "github:torch/vision": (Outcome.AVAILABLE, "900 files", {"code_files": 900, "train_entries": ["a"]})}
+    world = {
+        **places(),
+        "github:torch/vision": (Outcome.AVAILABLE, "900 files", {"code_files": 900, "train_entries": ["a"]}),
+    }
     liar = cited("github_repo", {"repo": "torch/vision"}, "code_available", ["github:torch/vision"])
     episode = classify(SOURCE, FakeProbes(world), liar)
     assert episode.answer is not None

@@ -103,8 +103,10 @@ def test_a_gated_data_set_blocks_the_paper() -> None:
 
 def test_a_paper_of_proofs_asks_no_tool_and_is_out_of_scope() -> None:
     source = (
-        r"\documentclass{article}\usepackage{amsthm}\newtheorem{theorem}{Theorem}\title{Rates for Lazy Averages}\begin{document}"
-        r"\maketitle\begin{abstract}We study averages. We prove a matching lower bound.\end{abstract}\section{Main results}"
+        r"\documentclass{article}\usepackage{amsthm}\newtheorem{theorem}{Theorem}\title{Rates for Lazy Averages}"
+        r"\begin{document}"
+        r"\maketitle\begin{abstract}We study averages. We prove a matching lower bound.\end{abstract}"
+        r"\section{Main results}"
         r"\begin{theorem}For all $n$ the rate is $1/n$.\end{theorem}\begin{theorem}It is tight.\end{theorem}"
         r"\begin{proof}Sum by parts.\end{proof}\begin{proof}Le Cam.\end{proof}\section{Discussion}Open.\end{document}"
     )
@@ -121,11 +123,14 @@ def test_a_paid_api_is_named_with_the_papers_words_and_nothing_is_trained() -> N
     source = method_paper(
         links=OWN_CODE,
         abstract=f"Agents talk. {claim}",
-        table=r"\begin{table}\caption{Tasks solved in CommitteeBench.}\begin{tabular}{lc}Protocol & Solved (\%) \\ \hline"
+        table=r"\begin{table}\caption{Tasks solved in CommitteeBench.}\begin{tabular}{lc}"
+        r"Protocol & Solved (\%) \\ \hline "
         r"Debate & 47.2 \\ Gizmo & \textbf{58.7} \\ \end{tabular}\end{table}",
     )
     source = source.replace("We train a ResNet-18 for 200 epochs. CIFAR-10 is used with its standard split. ", "")
-    source = source.replace("Training Gizmo takes 3 hours on one NVIDIA A100 GPU.", "All agents are calls to the OpenAI API.")
+    source = source.replace(
+        "Training Gizmo takes 3 hours on one NVIDIA A100 GPU.", "All agents are calls to the OpenAI API."
+    )
     episode = classify(source, FakeProbes(places(code=CODE)))
     assert episode.answer is not None
     assert episode.answer.needs.paid_api

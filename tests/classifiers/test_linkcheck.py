@@ -23,7 +23,9 @@ def test_literature_is_not_fetched_but_repositories_in_the_bibliography_are() ->
         r"\begin{thebibliography}{9}\bibitem{a} A. \url{https://arxiv.org/abs/1234.56789}."
         r"\bibitem{b} B. \url{https://github.com/other/tool}.\end{thebibliography}"
     )
-    source = method_paper(links=OWN_CODE, body=r"See \cite{a,b}.").replace(r"\end{document}", bibliography + r"\end{document}")
+    source = method_paper(links=OWN_CODE, body=r"See \cite{a,b}.").replace(
+        r"\end{document}", bibliography + r"\end{document}"
+    )
     links = [link.url for link in ordered(paper_input(source).paper)]
     assert "https://github.com/other/tool" in links
     assert not any("arxiv.org" in url for url in links)
@@ -39,7 +41,10 @@ def test_links_over_the_bound_are_recorded_as_not_seen() -> None:
 
 
 def test_the_same_place_is_asked_once_however_it_is_spelled() -> None:
-    links = OWN_CODE + r" \url{https://github.com/Quill-Lab/gizmo/tree/main/src} \url{https://github.com/quill-lab/gizmo.git}"
+    links = (
+        OWN_CODE
+        + r" \url{https://github.com/Quill-Lab/gizmo/tree/main/src} \url{https://github.com/quill-lab/gizmo.git}"
+    )
     probes = FakeProbes(places(code=CODE))
     classify(method_paper(links=links), probes)
     assert sum(tool == "github_repo" for tool, _ in probes.calls) == 1

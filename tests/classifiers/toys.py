@@ -34,7 +34,8 @@ REAL_CODE = {
 
 @dataclass
 class FakeProbes:
-    """Answers from `places` (subject to outcome, reason, facts); anything else is undetermined, searches find `hits` or nothing.
+    """Answers from `places` (subject to outcome, reason, facts); anything else is undetermined, searches find `hits`
+    or nothing.
 
     `calls` lists what was asked, in order. A tool named in `broken` raises.
     """
@@ -95,12 +96,12 @@ def method_paper(*, links: str = "", table: str = "", body: str = "", abstract: 
     """A small empirical paper about a method called Gizmo, on CIFAR-10."""
     table = table or (
         r"\begin{table}\caption{Test accuracy (\%) on CIFAR-10.}\label{t}\begin{tabular}{lc}\toprule "
-        r"Method & Accuracy $\uparrow$ \\ \midrule Baseline & 91.20 \\ Other & 92.35 \\ Gizmo (ours) & \textbf{95.41} \\"
+        r"Method & Accuracy $\uparrow$ \\ \midrule Baseline & 91.20 \\ Other & 92.35 \\ "
+        r"Gizmo (ours) & \textbf{95.41} \\"
         r"\bottomrule\end{tabular}\end{table}"
     )
-    abstract = (
-        abstract or "Networks forget. We introduce Gizmo, a memory. On CIFAR-10, Gizmo reaches 95.41\\% test accuracy."
-    )
+    plain = "Networks forget. We introduce Gizmo, a memory. On CIFAR-10, Gizmo reaches 95.41\\% test accuracy."
+    abstract = abstract or plain
     return (
         r"\documentclass{article}\usepackage{booktabs,hyperref}\title{Gizmo: A Memory for Networks That Forget}"
         r"\author{Ada Quill \and Ben Ostler}\begin{document}\maketitle"
@@ -114,7 +115,6 @@ def method_paper(*, links: str = "", table: str = "", body: str = "", abstract: 
 
 OWN_CODE = r"Our code is available at \url{https://github.com/quill-lab/gizmo}."
 OWN_WEIGHTS = r"We release the model at \url{https://huggingface.co/quill-lab/gizmo-resnet18}."
-
 
 
 def places(**extra: Found) -> dict[str, Found]:
