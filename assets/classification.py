@@ -161,7 +161,9 @@ def _second_looks(work: Workplace, items: Sequence[Item]) -> int:
         if not due:
             return 0
         if work.offline:
-            work.clock.sleep(day.total_seconds() + 60)
+            # Only as far as the last of them needs: a build that was killed here goes on from the same day.
+            wait = max(_last_seen(work, i) for i in due) + day - work.clock.now()
+            work.clock.sleep(max(0.0, wait.total_seconds() + 60))
         ready = [i for i in due if _last_seen(work, i) + day <= work.clock.now()]
         asyncio.run(_pass(work, ready, passes=look))
         if len(ready) < len(due):

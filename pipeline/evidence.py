@@ -254,6 +254,15 @@ ABSENCE_TOOLS: Mapping[Signal, Mapping[str, tuple[str, ...]]] = {
 """Which complete searches prove absence, per signal; how many of each is `absence_searches` of the edition."""
 
 
+UNSEEN: Mapping[Signal, frozenset[str]] = {
+    Signal.CODE: frozenset({"tree"}),
+    Signal.WEIGHTS: frozenset({"tree", "releases", "weights"}),
+    Signal.DATA: frozenset({"tree", "data"}),
+    Signal.STANDARD: frozenset(),
+}
+"""Parts of a place that a probe may fail to see although the place answers; absence cannot rest on such a receipt."""
+
+
 def meets_rule(signal: Signal, receipt: Receipt, context: Context) -> bool:
     """Whether one receipt by itself satisfies the signal's own rule (labelling guide, "Code", "Weights", "Data").
 
@@ -300,6 +309,10 @@ def _judge(signal: Signal, group: frozenset[str], receipts: Sequence[Receipt], c
     if waiting:
         first = waiting[0]
         return None, Verification.TOOL_FAILED, tuple(waiting), f"undetermined: {first.subject} ({first.reason})"
+    partly = [r for r in latest if UNSEEN[signal] & set(r.facts.get("unseen") or ())]
+    if partly:
+        parts = ", ".join(sorted(UNSEEN[signal] & set(partly[0].facts["unseen"])))
+        return None, Verification.TOOL_FAILED, tuple(partly), f"undetermined: {partly[0].subject} ({parts} not seen)"
     untouched = group - {r.subject for r in latest}
     if untouched:
         return None, Verification.PAPER_TEXT_ONLY, (), f"no receipt about {min(untouched)}"

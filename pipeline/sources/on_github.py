@@ -169,7 +169,7 @@ def _repository(reach: Reach, repo: str, ref: str | None, *, readme: bool) -> Fi
         content["readme"] = text[:_README_CHARS]
     if readme:
         facts["release_assets"] = _assets(reach, full_name, unseen)
-    facts |= _opened(reach, full_name, str(listing.commit or branch), listing.entries, facts)
+    facts |= _opened(reach, full_name, str(listing.commit or branch), listing.entries, facts, unseen)
     facts["unseen"] = unseen
     if listing.truncated and not facts["code_files"]:
         return _closed(asked, undetermined("tree_truncated"), facts, full_name)
@@ -322,7 +322,7 @@ def _assets(reach: Reach, full_name: str, unseen: list[str]) -> list[dict[str, J
 
 
 def _opened(
-    reach: Reach, full_name: str, ref: str, entries: Sequence[Entry], facts: dict[str, Json]
+    reach: Reach, full_name: str, ref: str, entries: Sequence[Entry], facts: dict[str, Json], unseen: list[str]
 ) -> dict[str, Json]:
     """What a stranger gets bytes of. Anonymous by construction: raw and media hosts are asked without credentials."""
     sizes = {e.path: e.size or 0 for e in entries}
@@ -352,6 +352,8 @@ def _opened(
         "weights_open": reach.opened(weights),
         "data_open": reach.opened(data),
     }
+    # Listed and not handed over today (a quota, an outage) is neither there nor absent.
+    unseen += [kind for kind, listed in (("weights", weights), ("data", data)) if listed and not opened[f"{kind}_open"]]
     if facts["code_sample"] and reach.github_token:
         # The listing was read with a token: one file read as a stranger shows that the place is public.
         path = str(facts["code_sample"][0])

@@ -154,6 +154,13 @@ def test_a_failed_receipt_confirms_nothing():
     assert judge(failed, cited=[failed.id]).status is Status.UNVERIFIED
 
 
+def test_a_place_seen_in_part_proves_no_absence():
+    half = receipt(code_files=0, unseen=["tree"])
+    assert judge(half, search("a"), search("b"), value=False).value is None
+    listed_only = receipt(code_files=3, unseen=["releases"])
+    assert judge(listed_only, search("m", tool="hub_search"), signal=Signal.WEIGHTS, value=False).value is None
+
+
 def test_a_second_look_settles_what_the_first_left_open():
     first = receipt(outcome=Outcome.UNDETERMINED)
     second = receipt(outcome=Outcome.UNAVAILABLE)
