@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from classifiers.embedded.claim import Claim, OwnNames
+from classifiers.embedded.lines import Own, best_of_line, is_plain, metrics_in_rows, own_lines
+from classifiers.embedded.prose import AMOUNTS, RANGE, Stated, result_numbers
 from classifiers.embedded.words import (
     ABLATED,
     ABLATION_TABLE,
@@ -15,28 +17,20 @@ from classifiers.embedded.words import (
     NOT_RESULT,
     OURS,
     metrics_in,
-    squeezed,
     words,
 )
-from pipeline.paper import Cell, Number, Paper, Sentence, Table
+from pipeline.paper import Cell, Paper, Sentence, Table
 
-_BASELINE_BEFORE = re.compile(
-    r"\b(from|than|against|versus|vs\.?|compared (?:with|to)|over|for (?:the )?(?:baseline|plain)|only"
-    r"|respectively from)\s*(?:the\s+)?(?:\w+\s+){0,2}$",
-    re.IGNORECASE,
-)
 _VALUE_BEFORE = re.compile(
     r"\b(reach\w*|achiev\w*|attain\w*|obtain\w*|of|to|at|is|are|by|solves?|with|an?|up to|yield\w*|scores?|about"
     r"|around|nearly|roughly)\s*[~≈∼]?\s*$",
     re.IGNORECASE,
 )
 _DIFFERENCE = re.compile(r"\b(reduction|speed-?up|savings?|improvement|gain|delta|vs\.?)\b|Δ", re.IGNORECASE)
-_RANGE = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)\s?%?\s?(?:–|-|--|to)\s?(\d+(?:\.\d+)?)\s?(%|×|x\b)")
 _AVERAGE = re.compile(r"\b(avg|average|mean|overall|macro|all|total)\b", re.IGNORECASE)
 THRESHOLD_BEFORE = re.compile(
     r"(\bat least|\bmore than|\bunder|\bbelow|\bless than|\babove|\bexceed\w*|[<>≤≥])\s*$", re.IGNORECASE
 )
-_AMOUNTS = frozenset(("k", "K", "M", "B", "G", "T", "GB", "MB", "h", "min", "hours", "minutes"))
 _SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s?([MB])(?![A-Za-z])")
 _PRECISION = re.compile(
     r"\b(identity|baseline|original|source|vanilla|naive|random|human|oracle|upper bound|gold)\b", re.IGNORECASE
@@ -86,85 +80,6 @@ class Candidate:
         return self.sentence.text if self.sentence else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """Numbers the paper repeats in prose, with how much that says: the claim's own first, then abstract, then
-    conclusion.
-    """
-
-    numbers: tuple[tuple[Number, float, str], ...] = field(default=())
-    ranges: tuple[tuple[float, float, float], ...] = field(default=())
-
-    def weight(self, value: float, unit: str, *, ratio: bool) -> tuple[str, float]:
-        """`ratio`: the cell is a ratio or difference, which alone a number such as 8x can be."""
-        for number, weight, place in self.numbers:
-            if number.factor_x and not ratio:
-                continue
-            if same_printed(number, value) and not (unit in _AMOUNTS and (number.percent or number.factor_x)):
-                return f"the {place} prints {number.text}", weight
-        return "", 0.0
-
-    def within(self, value: float) -> tuple[str, float]:
-        """Whether prose gives a range, such as 33–35%, that holds this percentage."""
-        for low, high, weight in self.ranges:
-            if low - 0.5 <= abs(value) <= high + 0.5:
-                return f"the prose says {low:g} to {high:g}", weight
-        return "", 0.0
-
-
-def same_printed(number: Number, value: float) -> bool:
-    """Whether prose prints this value, rounded as prose rounds, in percent or as a share."""
-    plain = number.text.strip("% x×")
-    match = re.search(r"[\d,]*\.?\d+", plain)
-    if match is None:
-        return False
-    digits = match[0]
-    decimals = len(digits.split(".")[1]) if "." in digits else 0
-    significant = len(digits.replace(".", "").replace(",", "").lstrip("0"))
-    if significant < 2 or (decimals == 0 and not (number.percent or number.factor_x) and number.value < 1000):
-        return False
-    scales = (1.0, 100.0) if number.percent else (1.0,)
-    return any(abs(round(abs(value) * k, decimals) - abs(number.value)) < 0.5 * 10 ** -(decimals + 3) for k in scales)
-
-
-def stated_numbers(paper: Paper, claim: Claim | None) -> Stated:
-    """Results in prose: claim, rest of the abstract, contributions and conclusion."""
-    found: list[tuple[Number, float, str]] = []
-    if claim is not None:
-        found += [(n, 6.0, "claim") for n in result_numbers(paper, claim.sentence)]
-        for text in claim.support:
-            found += [(n, 4.0, "abstract") for n in result_numbers(paper, text)]
-    for sentence in paper.sentences():
-        if sentence.place == "abstract" and (claim is None or sentence.text not in (claim.sentence, *claim.support)):
-            found += [(n, 2.5, "abstract") for n in result_numbers(paper, sentence.text)]
-        elif (
-            re.search(r"\b(introduction|conclu|contribution)", sentence.section, re.IGNORECASE)
-            and not sentence.appendix
-        ):
-            found += [(n, 1.5, "introduction or conclusion") for n in result_numbers(paper, sentence.text)]
-    prose = [(claim.sentence, 5.0), *((text, 3.5) for text in claim.support)] if claim is not None else []
-    ranges = [(float(m[1]), float(m[2]), weight) for text, weight in prose for m in _RANGE.finditer(text)]
-    return Stated(tuple(found), tuple(r for r in ranges if r[0] < r[1]))
-
-
-def result_numbers(paper: Paper, sentence: str) -> list[Number]:
-    """Numbers of a sentence that can be a result of the own work: not counts, not what it is compared with."""
-    kept: list[Number] = []
-    for number in paper.numbers_in(sentence):
-        if number.unit in _AMOUNTS or number.unit == "hour":
-            continue
-        digits = number.text.strip("% x×+-")
-        whole = "." not in digits
-        if whole and not (number.percent or number.factor_x) and (number.value < 1000 or number.value % 100 == 0):
-            continue
-        if whole and 1900 <= number.value <= 2100 and not number.percent:
-            continue
-        if _BASELINE_BEFORE.search(sentence[: number.start]):
-            continue
-        kept.append(number)
-    return kept
-
-
 def table_candidates(paper: Paper, own: OwnNames, claim: Claim | None, stated: Stated) -> Iterator[Candidate]:
     """Cells of results tables, weighed. Cells of baselines are kept too: the claim may be a finding about them."""
     claimed = words(f"{claim.sentence} {' '.join(claim.support)}") if claim else frozenset()
@@ -174,7 +89,7 @@ def table_candidates(paper: Paper, own: OwnNames, claim: Claim | None, stated: S
     for index, table in enumerate(paper.tables):
         if table.number and (table.number, table.anchor.file) not in results:
             continue
-        mine = _own_lines(table, own)
+        mine = own_lines(table, own)
         base = list(_table_weights(table, index, own, core, mine))
         sizes = _smallest_size(table)
         for cell in table.numeric_cells():
@@ -197,66 +112,6 @@ def table_candidates(paper: Paper, own: OwnNames, claim: Claim | None, stated: S
                 stated=any(w[0].startswith("the ") and "prints" in w[0] for w in weigh),
                 order=index * 1_000_000 + cell.row * 1000 + cell.column,
             )
-
-
-@dataclass(frozen=True, slots=True)
-class Own:
-    """Rows and columns of a table that are the paper's own, and how that is known."""
-
-    rows: frozenset[int]
-    columns: frozenset[int]
-    how: str
-
-
-_CITED = re.compile(
-    r"\(\s*[^()]*(?:et al\.?|(?:19|20)\d\d[a-z]?)[^()]*\)|\[[\w, ]{1,30}\]|\((?!ours?\b)[A-Za-z][\w:-]+\)",
-    re.IGNORECASE,
-)
-
-
-def _own_lines(table: Table, own: OwnNames) -> Own:
-    """Named lines; else lines without a citation beside lines with one; else the line with most bold cells; else
-    all, if the caption says so.
-    """
-    body = [r for r in range(table.header_rows, len(table.grid)) if not table.is_group_row(r)]
-    label = {r: table.row_headers(r) for r in body}
-    rows = frozenset(r for r in body if _is_own(label[r], own))
-    columns = frozenset(c for c in range(1, table.columns) if _is_own(table.column_headers(c), own))
-    if rows and len(rows) < len(body):
-        return Own(rows, frozenset(), "named")
-    if columns and len(columns) < table.columns - 1:
-        return Own(frozenset(), columns, "named")
-    cited = frozenset(r for r in body if _CITED.search(" ".join(label[r])))
-    if 0.25 * len(body) <= len(cited) < len(body):
-        return Own(frozenset(body) - cited, frozenset(), "uncited")
-    bold = {r: sum(1 for c in table.grid[r] if c is not None and c.bold and c.value is not None) for r in body}
-    most = max(bold.values(), default=0)
-    winners = frozenset(r for r, n in bold.items() if n == most)
-    if most and len(winners) == 1:
-        return Own(winners, frozenset(), "bold")
-    if rows or columns or _is_own((table.caption,), own):
-        return Own(frozenset(body), frozenset(), "caption")
-    return Own(frozenset(), frozenset(), "none")
-
-
-def _is_own(headers: tuple[str, ...], own: OwnNames) -> bool:
-    """ "Ours" or the method's name in any header; the name of own data only in the last, since above it is where a
-    method is tested.
-    """
-    text = " ".join(headers)
-    if OURS.search(text) or any(_names(n, text) for n in own.names):
-        return True
-    return bool(headers) and any(_names(n, headers[-1]) for n in own.data)
-
-
-def _names(name: str, text: str) -> bool:
-    return bool(re.search(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![a-z])", text, re.IGNORECASE))
-
-
-def _plain(label: str, own: OwnNames) -> bool:
-    """Whether a line is the method itself, not a variant of it: its name, or "ours", and nothing added."""
-    bare = squeezed(re.sub(r"\(?\bours?\b\)?|\([^)]*\)", "", label, flags=re.IGNORECASE))
-    return bare == "" or any(bare == squeezed(n) for n in own.names)
 
 
 def _table_weights(
@@ -306,10 +161,10 @@ def _cell_weights(
     if cell.bold and is_mine:
         yield "bold", 1.0
     label = row_text if not mine.columns else column_text
-    measure = row_text if mine.columns or _metrics_in_rows(table) else column_text
+    measure = row_text if mine.columns or metrics_in_rows(table) else column_text
     names = frozenset(metrics_in(f"{measure} {table.caption}"))
     here = frozenset(metrics_in(measure))
-    if is_mine and _plain(label.split("  ")[-1], own):
+    if is_mine and is_plain(label.split("  ")[-1], own):
         yield "the method itself", 0.8
     if ABLATED.search(label):
         yield "a part taken out", -2.5
@@ -317,7 +172,7 @@ def _cell_weights(
         yield "a reference", -1.5
     if re.search(r"\bfull\b", label, re.IGNORECASE):
         yield "the full method", 0.5
-    if cell.unit in _AMOUNTS:
+    if cell.unit in AMOUNTS:
         yield "an amount", -2.5
     elif (
         cell.value is not None
@@ -335,7 +190,7 @@ def _cell_weights(
     if not weight and cell.percent:
         yield stated.within(value)
     open_ = (mine.how == "none" and not is_mine) or (mine.how in ("uncited", "caption") and is_mine)
-    if open_ and cell.value is not None and cell.value == _best_of_line(table, cell):
+    if open_ and cell.value is not None and cell.value == best_of_line(table, cell):
         yield "the best of its line", 0.8
     if here & claim_metrics:
         yield "the claim's metric", 1.8
@@ -356,26 +211,6 @@ def _cell_weights(
         yield "size", 0.6 if size == sizes[0] else 0.0
     if cell.uncertainty is not None:
         yield "with uncertainty", 0.2
-
-
-def _metrics_in_rows(table: Table) -> bool:
-    """Whether the rows are metrics and the columns what is measured, rather than the usual other way round."""
-    body = range(table.header_rows, len(table.grid))
-    named = sum(bool(metrics_in(" ".join(table.row_headers(r)))) for r in body)
-    return named * 2 > len(body) and not any(
-        metrics_in(" ".join(table.column_headers(c))) for c in range(1, table.columns)
-    )
-
-
-def _best_of_line(table: Table, cell: Cell) -> float | None:
-    """The best number beside a cell: across its row where rows are metrics, else down its column."""
-    body = range(table.header_rows, len(table.grid))
-    across = _metrics_in_rows(table)
-    line = list(table.grid[cell.row]) if across else [table.grid[r][cell.column] for r in body]
-    values = [c.value for c in line if c is not None and c.value is not None]
-    measure = " ".join(table.row_headers(cell.row) if across else table.column_headers(cell.column))
-    lower = LOWER.search(measure) or (table.directions and table.directions[cell.column] == "lower")
-    return (min(values) if lower else max(values)) if values else None
 
 
 def _size(text: str) -> float | None:
@@ -410,7 +245,7 @@ def text_candidates(paper: Paper, claim: Claim | None, own: OwnNames) -> Iterato
         for number in result_numbers(paper, sentence.text):
             if not _VALUE_BEFORE.search(sentence.text[: number.start]) and base < 3:
                 continue
-            if any(m.start() <= number.start < m.end() for m in _RANGE.finditer(sentence.text)):
+            if any(m.start() <= number.start < m.end() for m in RANGE.finditer(sentence.text)):
                 continue
             vague = 2.0 if number.factor_x and float(number.value).is_integer() and base > 2 else 0.0
             weigh = [("in running text", base - vague), ("shares words with the claim", min(0.1 * len(shared), 0.5))]

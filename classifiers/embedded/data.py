@@ -75,6 +75,9 @@ def _measured_on(paper: Paper, claim: Claim | None, candidate: Candidate | None,
     for text in (heads, around, claimed):
         if listed := _listed(text):
             return DataFound(tuple(_word(paper, name, text) for name in listed[:MOST]), "")
+    for name in _shared_name(paper, own):
+        if name in f"{heads} {around} {claimed}":
+            return DataFound((_unlisted(paper, name),), "")
     for text in (around, claimed, paper.abstract):
         if named := _named(text, own):
             return DataFound((_unlisted(paper, named[0]),), "")
@@ -121,8 +124,18 @@ def _unlisted(paper: Paper, name: str) -> DatasetWord:
         re.IGNORECASE,
     )
     own = any(made.search(s.text) or ours.search(s.text) or _CUSTOM.search(s.text) for s in mentions)
-    given = any(name in link.sentence and "datasets" in link.url for link in paper.links if link.visible)
+    given = any(
+        "/datasets/" in link.url and (name in link.sentence or squeezed(name) in squeezed(link.url.rpartition("/")[2]))
+        for link in paper.links
+        if link.visible
+    )
     return DatasetWord(name=name, custom=own or given, quote=mentions[0].text if mentions else "")
+
+
+def _shared_name(paper: Paper, own: OwnNames) -> list[str]:
+    """Names of the own work that a linked data set bears: a paper about its data often names both alike."""
+    sets = [link.url.lower() for link in paper.links if link.visible and "/datasets/" in link.url]
+    return [n for n in (*own.data, *own.names) if any(squeezed(n) in squeezed(u.rpartition("/")[2]) for u in sets)]
 
 
 def _named(text: str, own: OwnNames) -> list[str]:

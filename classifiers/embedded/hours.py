@@ -36,6 +36,7 @@ _ALL_SEEDS = re.compile(
     r"\b(all|the|for) (?:\w+ )?(?:seeds|runs|repetitions|trials)\b|\bin total\b|\baltogether\b", re.IGNORECASE
 )
 
+_OF_DATA = re.compile(r"\bhours of (?!training|compute|computation|gpu|wall|h100|a100)\w", re.IGNORECASE)
 _CLAUSE = re.compile(r";\s|,\s(?=(?:while|whereas|and|but|evaluat\w+|train\w+)\b)|\.\s(?=[A-Z])")
 _MEMORY = re.compile(r"(?<![\d.])\d{2,3}\s?(?:GB|GiB)\b")
 _FORM = re.compile(r"\b(?:PCIe|NVL|SXM\d?)\b", re.IGNORECASE)
@@ -94,7 +95,7 @@ def _clauses(paper: Paper) -> list[Timed]:
 
     A clause without a device takes the one before it in its sentence, else the paper's only one.
     """
-    usable = [m for m in paper.compute if not (m.denial or m.acknowledgement)]
+    usable = [m for m in paper.compute if not (m.denial or m.acknowledgement or _of_data(m))]
     named = {m.devices for m in usable if m.devices}
     only = next(iter(named))[0] if len(named) == 1 else ""
     counts = {m.count for m in usable if m.devices and m.count is not None}
@@ -116,6 +117,11 @@ def _clauses(paper: Paper) -> list[Timed]:
                 Timed(clause, mention.quote, device or ("" if reading.cpu_only else only), reading, len(found))
             )
     return found
+
+
+def _of_data(mention: ComputeMention) -> bool:
+    """ "We train on the 960 hours of LibriSpeech" is a size, not a time."""
+    return _OF_DATA.search(mention.quote) is not None and not mention.devices
 
 
 def _as_reading(mention: ComputeMention) -> Reading:

@@ -11,11 +11,11 @@ from classifiers.embedded.candidates import (
     Candidate,
     direction_of,
     ranked,
-    stated_numbers,
     table_candidates,
     text_candidates,
 )
 from classifiers.embedded.claim import Claim, OwnNames
+from classifiers.embedded.prose import stated_numbers
 from classifiers.embedded.words import ABLATION_TABLE, metrics_in, words
 from pipeline.answers import CandidateWord, Passed, TargetWord
 from pipeline.paper import InventoryItem, Paper
@@ -193,7 +193,10 @@ def n_seeds(paper: Paper, candidate: Candidate) -> int | None:
         found = _SEEDS.search(text)
         if found and (averaged or re.search(r"\b(averag\w*|mean\w*|over|across)\b", text, re.IGNORECASE)):
             return _COUNTS.get(found[1].lower()) or int(found[1])
-        if re.search(r"\b(?:one|a single) (?:random )?(?:run|seed)\b", text, re.IGNORECASE) and not averaged:
+        if (
+            re.search(r"\b(?:from|with|of|for|on) (?:one|a single) (?:random )?(?:run|seed)\b", text, re.IGNORECASE)
+            and not averaged
+        ):
             return 1
     return None
 
