@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from classifiers.embedded.words import words
 from pipeline.answers import ComputeWord, TargetWord
 from pipeline.paper import ComputeMention, Paper
-from pipeline.paper.compute import Reading, read_sentence
 from pipeline.row import BasisKind
 
 FLOP_AN_H100_HOUR = 1.42e18
@@ -37,7 +36,6 @@ _ALL_SEEDS = re.compile(
 )
 
 _OF_DATA = re.compile(r"\bhours of (?!training|compute|computation|gpu|wall|h100|a100)\w", re.IGNORECASE)
-_CLAUSE = re.compile(r";\s|,\s(?=(?:while|whereas|and|but|evaluat\w+|train\w+)\b)|\.\s(?=[A-Z])")
 _MEMORY = re.compile(r"(?<![\d.])\d{2,3}\s?(?:GB|GiB)\b")
 _FORM = re.compile(r"\b(?:PCIe|NVL|SXM\d?)\b", re.IGNORECASE)
 
@@ -53,28 +51,15 @@ class Hours:
     basis: str
 
 
-@dataclass(frozen=True, slots=True)
-class Timed:
-    """A reading of one clause, with the sentence it stands in. `device` names memory and form too, where the clause
-    does.
-    """
-
-    clause: str
-    quote: str
-    device: str
-    reading: Reading
-    order: int
-
-
 def find_hours(paper: Paper, target: TargetWord | None, *, trains: bool) -> Hours:
     """`trains`: the rerun must train, since weights of this configuration are not released and something is trained."""
     if target is None:
         return Hours((), "compute_unspecified", "no target, so nothing to cost")
     arms = 2 if target.bar_kind in ("direction", "magnitude") else 1
     runs = arms * (target.n_seeds or 1)
-    timed = [t for t in _clauses(paper) if _has_time(t.reading)]
+    timed = [m for m in paper.compute if _has_time(m) and not (m.denial or m.acknowledgement or _of_data(m))]
     works: tuple[Work, ...] = ("train", "eval") if trains else ("eval",)
-    found: list[Timed] = []
+    found: list[ComputeMention] = []
     parts: list[ComputeWord] = []
     for work in works:
         best = _best(timed, work, target, found)
@@ -85,38 +70,9 @@ def find_hours(paper: Paper, target: TargetWord | None, *, trains: bool) -> Hour
         return Hours((), "compute_unspecified", "the paper states no time for a training run of the target")
     if not parts:
         return Hours((), "compute_unspecified", "the paper states no time for an evaluation of the target")
-    reported = all(t.reading.hours is not None for t in found)
-    said = "; ".join(f"{p.kind}: {' '.join(t.clause.split())[:160]}" for p, t in zip(parts, found, strict=True))
+    reported = all(m.hours is not None for m in found)
+    said = "; ".join(f"{part.kind}: {' '.join(part.quote.split())[:160]}" for part in parts)
     return Hours(tuple(parts), "paper_reported" if reported else "derived_from_config", f"{runs} run(s). {said}"[:600])
-
-
-def _clauses(paper: Paper) -> list[Timed]:
-    """The compute statements, one a clause: "training takes 3 hours; evaluation 4 minutes on the same card" is two.
-
-    A clause without a device takes the one before it in its sentence, else the paper's only one.
-    """
-    usable = [m for m in paper.compute if not (m.denial or m.acknowledgement or _of_data(m))]
-    named = {m.devices for m in usable if m.devices}
-    only = next(iter(named))[0] if len(named) == 1 else ""
-    counts = {m.count for m in usable if m.devices and m.count is not None}
-    found: list[Timed] = []
-    for mention in {m.quote: m for m in usable}.values():
-        pieces = [c for c in _CLAUSE.split(mention.quote) if c.strip()]
-        read = [(c, r) for c in pieces if (r := read_sentence(c)) is not None and (_has_time(r) or r.devices)]
-        if sum(_has_time(r) for _, r in read) < 2:
-            read = [(mention.quote, _as_reading(mention))]
-        device, count = "", None
-        for clause, reading in read:
-            if reading.devices:
-                device, count = _device(reading.devices[0], clause), reading.count
-            elif reading.count is None:
-                reading = replace(reading, count=count)
-            if not device and not reading.cpu_only and only:
-                reading = replace(reading, count=reading.count or (min(counts) if len(counts) == 1 else None))
-            found.append(
-                Timed(clause, mention.quote, device or ("" if reading.cpu_only else only), reading, len(found))
-            )
-    return found
 
 
 def _of_data(mention: ComputeMention) -> bool:
@@ -124,75 +80,81 @@ def _of_data(mention: ComputeMention) -> bool:
     return _OF_DATA.search(mention.quote) is not None and not mention.devices
 
 
-def _as_reading(mention: ComputeMention) -> Reading:
-    names = {f.name for f in fields(Reading)}
-    return Reading(**{f.name: getattr(mention, f.name) for f in fields(mention) if f.name in names})
+def _device(mention: ComputeMention, paper: Paper) -> tuple[str, float | None]:
+    """(card, count), the card with the memory and form that stand beside it, which tell its variants apart.
+
+    A statement without a device is of the paper's only one, with the only count stated of it.
+    """
+    count = float(mention.count) if mention.count is not None else None
+    if mention.devices:
+        name = mention.devices[0]
+        beside = [m[0] for pattern in (_MEMORY, _FORM) if (m := pattern.search(mention.quote))]
+        return " ".join([name, *(b for b in beside if b.lower() not in name.lower())]), count
+    named = [m for m in paper.compute if m.devices and not (m.denial or m.acknowledgement)]
+    if mention.cpu_only or len({m.devices for m in named}) != 1:
+        return "", count
+    counts = {float(m.count) for m in named if m.count is not None}
+    return named[0].devices[0], count or (counts.pop() if len(counts) == 1 else None)
 
 
-def _device(name: str, clause: str) -> str:
-    """A card with the memory and form that stand beside it, which tell its variants apart."""
-    beside = [m[0] for pattern in (_MEMORY, _FORM) if (m := pattern.search(clause))]
-    return " ".join([name, *(b for b in beside if b.lower() not in name.lower())])
+def _has_time(mention: ComputeMention) -> bool:
+    return any(x is not None for x in (mention.hours, mention.time_per_epoch, mention.time_per_step, mention.flops))
 
 
-def _has_time(reading: Reading) -> bool:
-    return any(x is not None for x in (reading.hours, reading.time_per_epoch, reading.time_per_step, reading.flops))
-
-
-def _does(timed: Timed, work: Work) -> bool:
-    """Whether the clause speaks of this work; one that names neither counts for both."""
-    trains, evaluates = bool(_TRAINS.search(timed.clause)), bool(_EVALUATES.search(timed.clause))
+def _does(mention: ComputeMention, work: Work) -> bool:
+    """Whether the statement speaks of this work; one that names neither counts for both."""
+    trains, evaluates = bool(_TRAINS.search(mention.quote)), bool(_EVALUATES.search(mention.quote))
     if trains == evaluates:
         return True
     return trains if work == "train" else evaluates
 
 
-def _best(timed: Sequence[Timed], work: Work, target: TargetWord, used: Sequence[Timed]) -> Timed | None:
-    """The clause nearest to the target: of this work, of one run rather than a table, of its configuration, first
-    in order.
-    """
+def _best(
+    timed: Sequence[ComputeMention], work: Work, target: TargetWord, used: Sequence[ComputeMention]
+) -> ComputeMention | None:
+    """The statement nearest to the target: one run before a table, this work, its configuration, first in order."""
     wanted = words(f"{target.config} {target.dataset} {target.metric}")
 
-    def rank(one: Timed) -> tuple[float, ...]:
-        scope = {"run": 0, "seed": 0, None: 0, "table": 1, "paper": 2}[one.reading.scope]
+    def rank(pair: tuple[int, ComputeMention]) -> tuple[float, ...]:
+        order, mention = pair
+        scope = {"run": 0, "seed": 0, None: 0, "table": 1, "paper": 2}[mention.scope]
         says = _TRAINS if work == "train" else _EVALUATES
-        return (scope, not says.search(one.clause), -len(words(one.clause) & wanted), one.order)
+        return (scope, not says.search(mention.quote), -len(words(mention.quote) & wanted), order)
 
     fitting = [
-        t
-        for t in timed
-        if _does(t, work) and t not in used and not t.reading.includes_failed and not _SEARCHES.search(t.clause)
+        (i, m)
+        for i, m in enumerate(timed)
+        if _does(m, work) and m not in used and not m.includes_failed and not _SEARCHES.search(m.quote)
     ]
     if work == "eval" and used:
-        # Beside a training part only a clause about evaluation itself adds anything.
-        fitting = [t for t in fitting if _EVALUATES.search(t.clause) and not _TRAINS.search(t.clause)]
+        # Beside a training part only a statement about evaluation itself adds anything.
+        fitting = [(i, m) for i, m in fitting if _EVALUATES.search(m.quote) and not _TRAINS.search(m.quote)]
     if work == "train":
         # A total over the paper is no run of the target; of an evaluation it may be all there is.
-        fitting = [t for t in fitting if t.reading.scope != "paper"]
-    return min(fitting, key=rank) if fitting else None
+        fitting = [(i, m) for i, m in fitting if m.scope != "paper"]
+    return min(fitting, key=rank)[1] if fitting else None
 
 
-def _part(timed: Timed, work: Work, runs: int, paper: Paper) -> ComputeWord:
-    reading = timed.reading
-    covered = reading.scope in ("table", "paper") or bool(_ALL_SEEDS.search(timed.clause) and reading.scope is None)
-    device, wall, device_hours = timed.device, None, None
-    if reading.hours is not None:
-        wall, device_hours = (None, reading.hours) if reading.hours_kind == "device" else (reading.hours, None)
-    elif reading.time_per_epoch is not None and (epochs := _more_than_one(reading.epochs) or _only(_EPOCHS, paper)):
-        wall = reading.time_per_epoch * epochs
-    elif reading.time_per_step is not None and (steps := _more_than_one(reading.steps) or _only(_STEPS, paper)):
-        wall = reading.time_per_step * steps
-    elif reading.flops is not None:
-        device, device_hours = "H100", reading.flops / FLOP_AN_H100_HOUR
+def _part(mention: ComputeMention, work: Work, runs: int, paper: Paper) -> ComputeWord:
+    covered = mention.scope in ("table", "paper") or bool(_ALL_SEEDS.search(mention.quote) and mention.scope is None)
+    (device, count), wall, device_hours = _device(mention, paper), None, None
+    if mention.hours is not None:
+        wall, device_hours = (None, mention.hours) if mention.hours_kind == "device" else (mention.hours, None)
+    elif mention.time_per_epoch is not None and (epochs := _more_than_one(mention.epochs) or _only(_EPOCHS, paper)):
+        wall = mention.time_per_epoch * epochs
+    elif mention.time_per_step is not None and (steps := _more_than_one(mention.steps) or _only(_STEPS, paper)):
+        wall = mention.time_per_step * steps
+    elif mention.flops is not None:
+        device, device_hours = "H100", mention.flops / FLOP_AN_H100_HOUR
     return ComputeWord(
         kind=work,
         device=device,
-        count=None if device_hours is not None or reading.count is None else float(reading.count),
+        count=None if device_hours is not None else count,
         wall_hours=wall,
         device_hours=device_hours,
         runs=1 if covered else runs,
-        quote=timed.quote,
-        cpu_only=reading.cpu_only,
+        quote=mention.quote,
+        cpu_only=mention.cpu_only,
     )
 
 
