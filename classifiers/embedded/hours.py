@@ -37,6 +37,7 @@ _ALL_SEEDS = re.compile(
 
 _OF_DATA = re.compile(r"\bhours of (?!training|compute|computation|gpu|wall|h100|a100)\w", re.IGNORECASE)
 _MEMORY = re.compile(r"(?<![\d.])\d{2,3}\s?(?:GB|GiB)\b")
+_CORES = re.compile(r"\b(\d+)[\s-]*(?:physical |CPU )?cores?\b", re.IGNORECASE)
 _FORM = re.compile(r"\b(?:PCIe|NVL|SXM\d?)\b", re.IGNORECASE)
 
 Work = Literal["train", "eval"]
@@ -138,6 +139,7 @@ def _best(
 def _part(mention: ComputeMention, work: Work, runs: int, paper: Paper) -> ComputeWord:
     covered = mention.scope in ("table", "paper") or bool(_ALL_SEEDS.search(mention.quote) and mention.scope is None)
     (device, count), wall, device_hours = _device(mention, paper), None, None
+    cpu = None if device else _cpu(mention, paper)
     if mention.hours is not None:
         wall, device_hours = (None, mention.hours) if mention.hours_kind == "device" else (mention.hours, None)
     elif mention.time_per_epoch is not None and (epochs := _more_than_one(mention.epochs) or _only(_EPOCHS, paper)):
@@ -148,14 +150,23 @@ def _part(mention: ComputeMention, work: Work, runs: int, paper: Paper) -> Compu
         device, device_hours = "H100", mention.flops / FLOP_AN_H100_HOUR
     return ComputeWord(
         kind=work,
-        device=device,
-        count=None if device_hours is not None else count,
+        device=device or cpu or "",
+        count=None if device_hours is not None or cpu else count,
         wall_hours=wall,
         device_hours=device_hours,
         runs=1 if covered else runs,
         quote=mention.quote,
-        cpu_only=mention.cpu_only,
+        cpu_only=mention.cpu_only or cpu is not None,
     )
+
+
+def _cpu(mention: ComputeMention, paper: Paper) -> str | None:
+    """The processor, where this statement or, for want of any device, another says that no accelerator was used."""
+    said = [m for m in (mention, *paper.compute) if m.cpu_only]
+    if not said or any(m.devices and not m.cpu_only for m in paper.compute):
+        return None
+    cores = next((c[1] for m in said if (c := _CORES.search(m.quote))), "")
+    return f"{cores}-core CPU" if cores else "CPU"
 
 
 def _more_than_one(amount: float | None) -> float | None:

@@ -157,6 +157,14 @@ def test_seeds_multiply_a_run_and_not_a_total() -> None:
     assert hours("All runs together took 40 V100 GPU hours in total.", trains=False, extra=seeds).parts[0].runs == 1
 
 
+def test_a_server_without_cards_is_cpu_work_and_not_zero() -> None:
+    (part,) = hours(
+        "All experiments ran on a CPU server with 64 cores; no GPU was used. Training takes three hours."
+    ).parts
+    assert part.cpu_only
+    assert (part.device, part.wall_hours) == ("64-core CPU", 3.0)
+
+
 def test_nothing_to_go_by_is_no_part_and_says_so() -> None:
     nothing = hours("We used our internal cluster.")
     assert nothing.parts == ()
