@@ -1,6 +1,6 @@
 """What a LaTeX source says: text, links, tables, inventory, compute mentions."""
 
-from pipeline.paper.compute import devices_in
+from pipeline.paper.devices import devices_in
 from pipeline.paper.model import (
     Anchor,
     Cell,

@@ -11,11 +11,12 @@ from pipeline.paper.model import NoPaper
 from pipeline.paper.tokens import MAX_FILE_CHARS, decode
 
 MAX_CANDIDATES = 200
+MIN_PAPER = 1_500  # characters of a second whole paper
 _TEX = (".tex", ".ltx", ".latex", ".txt", "")
 _DOCUMENT = re.compile(
     r"\\document(?:class|style)(?![A-Za-z])\s{0,9}(\[[^\]]{0,2000}\])?\s{0,9}(?:\{\s*([^}]{0,200}?)\s*\})?"
 )
-_INPUT = re.compile(r"\\(?:input|include|subfile|import|subimport)(?![A-Za-z])([^\n]{0,200})")
+_INPUT = re.compile(r"\\(?:input|include|subfile|subfileinclude|import|subimport)(?![A-Za-z])([^\n]{0,200})")
 _TEMPLATE = (
     "Antiquus S. Hippocampus",
     "Formatting Instructions For",
@@ -28,6 +29,8 @@ _TEMPLATE = (
     "This document contains the instructions for preparing",
     "The Name of the Title Is Hope",
     "Conference Paper Title*",
+    "Lorem ipsum dolor sit amet",
+    "\\lipsum",
 )
 _UNLIKELY = re.compile(
     r"rebut|response|cover|letter|suppl?\b|supp?lement|appendix|checklist|template|sample|example|poster|slides|talk|beamer"
@@ -191,7 +194,7 @@ def choose_main(bundle: Bundle) -> str:
     body = "".join(bundle.text(p) for p in sorted(reached[best.path]))
     if _is_template(best, body):
         raise NoPaper(f"only a template: {best.path} holds a conference's own sample text")
-    for other in candidates[1:]:
+    for other in candidates[1:] if named != best.path else ():
         if _is_other_paper(best, other, reached, bundle):
             raise NoPaper(f"two whole papers in one bundle: {best.path} and {other.path}")
     return best.path
@@ -252,19 +255,36 @@ def _is_template(best: _Candidate, body: str) -> bool:
 
 
 def _is_other_paper(best: _Candidate, other: _Candidate, reached: dict[str, set[str]], bundle: Bundle) -> bool:
-    """A second complete paper, not another version, a supplement, a template or a part of the best one."""
+    """A second complete paper: title, abstract and references of its own, and no text in common with the best one.
+
+    Another version, a supplement, a letter, a template or a part of the best one lacks one of these, or shares its
+    title or its sentences.
+    """
     if other.unlikely or other.template or other.path in reached[best.path] or best.path in reached[other.path]:
         return False
-    if other.score < best.score - 6 or other.reach < 0.4 * best.reach or other.reach < 15_000:
+    mine, theirs = (_body(bundle, reached[c.path]) for c in (best, other))
+    if len(theirs) < MIN_PAPER or not (_is_whole(best, mine) and _is_whole(other, theirs)):
         return False
-    if "\\begin{document}" not in other.text or not best.title or not other.title:
+    titles = [_words(c.title) for c in (best, other)]
+    if len(titles[0] & titles[1]) > 0.4 * max(1, min(map(len, titles))):
         return False
-    if reached[best.path] & reached[other.path] - {best.path, other.path}:
-        shared = sum(len(bundle.text(p)) for p in reached[best.path] & reached[other.path])
-        if shared > 0.3 * other.reach:
-            return False
-    if _words(best.title) & _words(other.title):
-        return False
-    a = _words("".join(bundle.text(p) for p in sorted(reached[best.path])))
-    b = _words("".join(bundle.text(p) for p in sorted(reached[other.path])))
-    return len(a & b) < 0.45 * min(len(a), len(b))
+    a, b = _runs(mine), _runs(theirs)
+    return len(a & b) < 0.3 * min(len(a), len(b))
+
+
+def _body(bundle: Bundle, paths: set[str]) -> str:
+    """What the files say between \\begin{document} and its end, comments aside."""
+    texts = (bundle.text(p).partition("\\begin{document}") for p in sorted(paths) if not p.endswith((".sty", ".cls")))
+    return re.sub(r"(?<!\\)%[^\n]*", "", "\n".join(after or before for before, _, after in texts)[:1_000_000])
+
+
+def _is_whole(c: _Candidate, body: str) -> bool:
+    abstract = "\\begin{abstract}" in c.text + body or "\\abstract" in c.text + body
+    references = any(mark in body for mark in ("\\bibliography{", "\\bibitem", "\\printbibliography"))
+    return bool(c.title) and abstract and references and "\\begin{document}" in c.text and not _is_template(c, body)
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    """Every run of six words: two versions of a paper share many, two papers none."""
+    words = re.findall(r"[a-z]{2,}", text.lower()[:300_000])
+    return set(zip(*(words[k:] for k in range(6)), strict=False))

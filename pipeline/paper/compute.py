@@ -1,105 +1,64 @@
-# ruff: noqa: E501  (patterns read better whole)
-"""Compute mentions: which sentence says what ran where, for how long. Quantities are typed, never guessed from silence."""
+"""Compute mentions: which clause says what ran where, for how long. Quantities are typed, never guessed from"
+" silence."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-_WORDS = {
-    "a": 1, "an": 1, "one": 1, "single": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
-    "ten": 10, "twelve": 12, "fifteen": 15, "sixteen": 16, "twenty": 20, "thirty": 30, "forty": 40, "sixty": 60, "half": 0.5,
-    "thirty-two": 32, "sixty-four": 64, "both": 2, "dual": 2, "twenty-four": 24, "forty-eight": 48, "several": None, "few": None,
-}  # fmt: skip
-_WORD = "|".join(sorted((w for w, v in _WORDS.items() if v is not None), key=len, reverse=True))
+from pipeline.paper.devices import NAME, Device, accelerated, devices_in, find_devices
+from pipeline.paper.durations import NUMBER, WORD, Duration, Kind, find_durations, number
 
-# Names that are nothing but a device, and short ones that need a machine word beside them.
-_SURE = (
-    r"(?:GH200|GB200|GB300|H100|H200|H800|B200|B300|A100|A800|V100|P100|K80|L40S|RTX[\s-]?(?:PRO\s?)?(?:A?\d{4}|\d{4})(?:\s?(?:Ti|Super|Ada|Blackwell))*"
-    r"(?:\s?D\b)?|GTX[\s-]?(?:Titan[\s-]?\w*|\d{3,4})(?:\s?(?:Ti|Super))?|GeForce(?:\s(?:RTX|GTX))?\s\d{3,4}(?:\s?(?:Ti|Super))?"
-    r"|(?:NVIDIA\s)?Titan\s?(?:RTX|Xp?|V|Black|Pascal)|Quadro\s(?:RTX\s|GV|P|M|K)?\d{3,4}|Quadro\s\w+"
-    r"|TPU[\s-]?v?\d\w*(?:-\d+)?(?:\spods?)?|TPUs?(?=\W)|MI\d{2,3}[XA]?|Gaudi[\s-]?\d?|Ascend[\s-]?\w{3,5}|Trainium\d?|Inferentia\d?"
-    r"|Cerebras\sCS-\d|IPU(?:-POD\d*)?|Xeon|EPYC|Threadripper|Ryzen|Core\s?(?:\(TM\)\s?)?i[3579]|MacBook|Mac\s(?:Studio|mini|Pro)|Apple\sM\d"
-    r"|M[1-4]\s(?:Max|Pro|Ultra)|Jetson\s\w+|Tesla\s\w+|DGX(?:[\s-]\w+)?|Loihi\s?\d?|Graviton\d?)"
-)
-_SHORT = (
-    r"(?:A10G?|A16|A30|A40|A2|A4000|A4500|A5000|A5500|A6000|L4|L20|L40|T4|P4|P40|M40|M60|K40|K20|H20|B100|[2345]0[5-9]0(?:\s?(?:Ti|Super))?"
-    r"|6000\sAda|1080(?:\s?Ti)?|DCU|NPU|M[1-4])"
-)
-_LEFT = r"(?<![A-Za-z0-9_\\/@.])(?:(?P<times>\d{1,5})\s?[x×*]\s?)?(?:(?:NVIDIA|Nvidia|nvidia|AMD|Intel|Google|Apple|Tesla|Cloud|GeForce)\s){0,2}"
-_RIGHT = r"(?P<s>s)?(?![A-Za-z0-9_])"
-_DEVICE = re.compile(_LEFT + rf"(?P<name>{_SURE}|{_SHORT})" + _RIGHT, re.IGNORECASE)
-_SURE_RE = re.compile(_SURE + r"$", re.IGNORECASE)
+__all__ = ["Reading", "devices_in", "read_clauses", "read_sentence"]
+
+MAX_SENTENCE = 8_000  # characters; longer is no sentence
+Scope = Literal["run", "seed", "table", "paper"]
+
 _PROCESSOR = re.compile(
-    r"(?<![A-Za-z0-9_])(?:GPU|CPU|TPU|NPU|accelerator)s?(?![A-Za-z0-9_])|[Gg]raphics [Cc]ard|\bcores?\b|\bnodes?\b|\bColab"
-)
-_MACHINE = re.compile(
-    r"(?<![A-Za-z0-9_])(?:GPUs?|NVIDIA|Nvidia|CPUs?|cores?|nodes?|server|cluster|machine|workstation|laptop|Colab\w*|hours?|GB|device|hardware"
-    r"|accelerators?|chips?|AMD|Intel|Google|Apple|[Gg]raphics)(?![A-Za-z0-9_])",
+    r"(?<![A-Za-z0-9_])(?:[GCTN]PU|[Aa]ccelerator)s?(?![A-Za-z0-9_])|[Gg]raphics [Cc]ard|\bcores?\b|\bnodes?\b|\bColab"
 )
 _USE = re.compile(
-    r"\b(?:train(?:s|ed|ing)?|pre-?train\w*|fine-?tun\w+|run|runs|ran|running|runtime|experiments?|conduct\w*|perform\w*|execut\w*|comput\w+"
-    r"|use[sd]?|using|utiliz\w+|evaluat\w+|measur\w+|latency|take[ns]?|took|taking|requir\w+|hours?|days?|minutes?|equipped|hardware|budget"
-    r"|consum\w+|implement\w*|inference|wall[- ]?clock|batch|on a|simulat\w+|benchmark\w*|sampl\w+|generat\w+|finish\w*|complet\w+|resources?)\b",
+    r"\b(?:(?:pre-?)?train(?:s|ed|ing)?|fine-?tun\w+|r[ua]ns?|running|runtime|experiments?|conduct\w*|perform\w*"
+    r"|execut\w*|comput\w+"
+    r"|us(?:e[sd]?|ing)|utiliz\w+|evaluat\w+|measur\w+|latency|tak(?:e[ns]?|ing)|took|requir\w+|hours?|days?"
+    r"|minutes?|equipped"
+    r"|hardware|budget|consum\w+|implement\w*|inference|wall[- ]?clock|batch|on an?|simulat\w+|benchmark\w*|sampl\w+"
+    r"|generat\w+"
+    r"|finish\w*|complet\w+|resources?)\b",
     re.IGNORECASE,
 )
-_NUM = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:\s?[kK](?![a-zA-Z]))?"
-_UNIT = r"(?:seconds?|secs?|s|minutes?|mins?|min|hours?|hrs?|hr|h|days?|weeks?|months?|ms|milliseconds?)"
-_QUANTITY = re.compile(
-    rf"(?<![A-Za-z0-9_.,^/-])(?P<low>{_NUM}|\b(?:{_WORD})\b(?:\s(?:and\s)?a\s(?P<and_half>half))?)"
-    rf"(?:\s?(?:-|–|—|to|~|and)\s?(?P<high>{_NUM}))?[\s~-]?(?:full\s|total\s|whole\s|wall[- ]clock\s)?"
-    rf"(?P<device>(?:NVIDIA\s)?(?:(?:{_SURE}|{_SHORT})(?:\s\d+\s?GB)?[\s-]?)?(?:(?:GPU|TPU|CPU|core|node|chip|accelerator|device|card)[\s-]?)?)"
-    rf"(?P<unit>{_UNIT})(?![A-Za-z0-9_^²])",
+_TRAIN_TIME = re.compile(
+    r"\b(?:train\w*|r[ua]ns?|running|tak(?:es?|ing)|took|requires?|needs?|wall[- ]?clock|runtime|compute|[GTC]PU"
+    r"|finish\w*|converge\w*"
+    r"|per epoch|complete[sd]?|execut\w*|optimi[sz]\w*|experiments?|inference|simulation|fit(?:ting|s)?|limited to"
+    r"|budget|lasts?|cost)\b",
     re.IGNORECASE,
 )
-_HOURS = {"ms": 1 / 3.6e6, "mil": 1 / 3.6e6, "s": 1 / 3600, "mi": 1 / 60, "h": 1.0, "d": 24.0, "w": 168.0, "mo": 720.0}
-_COUNT = re.compile(
-    rf"(?<![A-Za-z0-9_.,])(?P<n>\d{{1,5}}|(?:{_WORD}))\s?(?:[x×*]\s?)?(?:\s?\d+\s?GB\s)?(?:(?:NVIDIA|Nvidia|AMD|Google|Cloud|Intel|Tesla|GeForce|same|identical|such|parallel|reserved|high-end|consumer|commercial"
-    rf"|standard|modern|local|of the|additional)\s){{0,3}}(?:\d+\s?GB\s)?(?:{_SURE}|{_SHORT}|GPU|TPU|CPU)",
+_BUDGET = re.compile(
+    r"\b(?:GPU|TPU|CPU|A100|H100|V100|device|accelerator|node|core|[HA]\d{2,3})[\s-]?(?:hours?|days?|h|weeks?"
+    r"|months?|years?)\b",
     re.IGNORECASE,
 )
-_AFTER_COUNT = re.compile(
-    r"^(?:\s?GPUs?)?\s?(?:\(?\s?\d+\s?GB\s?(?:\w+\s?)?(?:VRAM|RAM|memory)?\)?)?\s?(?:GPUs?)?\s?[x×]\s?(?P<n>\d{1,4})(?![\d.])"
-)
-_STEPS = re.compile(
-    rf"(?P<n>{_NUM}|\d+(?:\.\d+)?\s?[×x]\s?10\^\d)\s?(?P<k>[kKM]|thousand|million)?[\s-](?:training\s|gradient\s|optimi[sz]ation\s|update\s|total\s)*(?:steps?|iterations?|iters|updates)\b",
-    re.IGNORECASE,
-)
-_EPOCHS = re.compile(rf"(?P<n>{_NUM}|(?:{_WORD}))[\s-]epochs?\b|epochs?\s?(?:=|:|of)\s?(?P<m>\d+)", re.IGNORECASE)
-_FLOPS = re.compile(
-    r"(?P<n>\d+(?:\.\d+)?)\s?(?:e|[×x·]\s?10\^\{?)(?P<e>\d{1,2})\}?\s?(?P<u>[KMGTPEZ]?)FLOPs?\b|(?P<m>\d[\d,.]*)\s?(?P<v>[MGTPEZ])FLOPs?\b"
-)
-_PREFIX = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "Z": 1e21}
-_COST = re.compile(
-    r"(?:\$|US\$|USD\s?)\s?(?P<n>\d[\d,]*(?:\.\d+)?)\s?(?P<k>[kKM](?![A-Za-z]))?|(?P<m>\d[\d,]*(?:\.\d+)?)\s?(?:USD|US dollars|dollars)\b"
-)
-_COST_CONTEXT = re.compile(
-    r"\b(?:API|cost|comput\w+|budget|cloud|credits?|spen[dt]|price|GPUs?|inference|queries)\b", re.IGNORECASE
-)
+_COMPUTING = re.compile(r"comput(?:e|ing|ational)\b|cluster|cloud")
 _DENIAL = re.compile(
-    r"(?:do(?:es)? not|did not|don't|not explicitly|no explicit|doesn't)\s(?:\w+\s){0,4}(?:mention|report|specif|provide|include|state|disclos|require|describe|discuss|contain)\w*"
+    r"(?:do(?:es)? not|did not|don't|not explicitly|no explicit|doesn't)\s(?:\w+\s){0,4}"
+    r"(?:mention|report|specif|provide|include|state|disclos|require|describe|discuss|contain)\w*"
     r"[^.]{0,120}(?:comput|hardware|GPU|memory|running time|execution|resources|experiments)"
-    r"|no (?:significant |special |large-scale )?(?:comput\w+|hardware|GPUs?)(?: resources)? (?:\w+ )?(?:needed|required|necessary|reported|specified)"
+    r"|no (?:significant |special |large-scale )?(?:comput\w+|hardware|GPUs?)(?: resources)? (?:\w+ )?"
+    r"(?:needed|required|necessary|reported|specified)"
     r"|(?:comput\w+ resources|hardware) (?:is|are|was|were) not (?:reported|specified|mentioned|described|provided)",
     re.IGNORECASE,
 )
 _ACK = re.compile(
-    r"\b(?:acknowledg\w+|thank(?:s|ful)?|grateful|gratitude|support(?:ed)? (?:by|of|from)|(?:grants?|allocation|award)\b.{0,60}\b(?:No|number|from|by)"
+    r"\b(?:acknowledg\w+|thank(?:s|ful)?|grateful|gratitude|support(?:ed)? (?:by|of|from)"
+    r"|(?:grants?|allocation|award)\b.{0,60}\b(?:No|number|from|by)"
     r"|funded by|donat\w+|generous\w*|credits from|made available by)\b",
     re.IGNORECASE,
 )
 _FAILED = re.compile(
-    r"(?:includ|count|account|compris)\w*[^.]{0,80}(?:failed|preliminary|exploratory|unsuccessful|discarded|debug)|(?:failed|preliminary|exploratory)[^.]{0,60}(?:includ|count)",
-    re.IGNORECASE,
-)
-_TRAIN_TIME = re.compile(
-    r"\b(?:train\w*|run|runs|ran|running|takes?|took|taking|requires?|wall[- ]?clock|runtime|compute|GPU|TPU|CPU|finish\w*|converge\w*|per epoch"
-    r"|complete[sd]?|execut\w*|optimi[sz]\w*|experiments?|inference|simulation|fit(?:ting|s)?|limited to|budget)\b",
-    re.IGNORECASE,
-)
-_BUDGET = re.compile(
-    r"\b(?:GPU|TPU|CPU|A100|H100|V100|device|accelerator|node|core|[HA]\d{2,3})[\s-]?(?:hours?|days?|h|weeks?|months?|years?)\b",
+    r"(?:includ|count|account|compris)\w*[^.]{0,80}(?:failed|preliminary|exploratory|unsuccessful|discarded|debug)"
+    r"|(?:failed|preliminary|exploratory)[^.]{0,60}(?:includ|count)",
     re.IGNORECASE,
 )
 _CPU = re.compile(
@@ -108,28 +67,122 @@ _CPU = re.compile(
 )
 _GPU = re.compile(r"(?<![A-Za-z0-9_])(?:GPUs?|TPUs?|NPUs?|CUDA)(?![A-Za-z0-9_])")
 _NO_GPU = re.compile(
-    r"\b(?:without|no|not (?:use|need|require)\w*) (?:a |any |the use of )?GPUs?|only CPUs?|CPU[- ]only|on (?:a |the )?(?:\w+ )?CPU",
+    r"\b(?:without|no|not (?:use|need|require)\w*) (?:a |any |the use of )?GPUs?|only CPUs?|CPU[- ]only|on (?:a "
+    r"|the )?(?:\w+ )?CPU",
     re.IGNORECASE,
 )
-_NOISE = re.compile(
-    r"hours? (?:of|worth of) (?:speech|audio|video|music|recording|data|footage|play|driving)|[- ]hours?[- ](?:long|forecast)",
+_ALL_ON_CPU = re.compile(r"\b(?:all|experiments?|train\w*|run|ran)\b")
+
+# -- how many devices
+
+_N = rf"(?<![A-Za-z0-9_.,])(?P<n>\d{{1,5}}|(?i:{WORD}))"
+_KINDS = (
+    r"(?:(?:NVIDIA|Nvidia|nvidia|AMD|Google|Cloud|Intel|Tesla|GeForce|Huawei|same|identical|such|of the|of these"
+    r"|of those|these|parallel|reserved"
+    r"|high-end|consumer|commercial|standard|modern|local|additional|free|virtual|dedicated|data-?center)\s){0,3}"
+)
+_COUNT = re.compile(
+    rf"{_N}(?:\s|-)?(?:[x×*]\s?)?(?:\d+\s?GB\s)?{_KINDS}(?:\d+\s?GB\s)?(?:(?={NAME}s?(?![A-Za-z]))"
+    rf"|(?P<what>[GTCN]PU)(?P<s>s?)\b)"
+)
+_OF_THEM = re.compile(rf"{_N}\s(?:of (?:them|these|those|such|the same|this kind)|such|of its kind)\b")
+_AFTER_COUNT = re.compile(
+    r"(?:\s?GPUs?)?\s?(?:\(?\s?\d+\s?GB\s?(?:\w+\s?)?(?:VRAM|RAM"
+    r"|memory)?\)?)?\s?(?:GPUs?)?\s?[x×]\s?(?P<n>\d{1,4})(?![\d.])"
+)
+_NODES = re.compile(
+    rf"{_N}\s(?:\w+\s)?(?:nodes|machines|servers|workers|hosts|instances)[,\s]+(?:\w+\s){{0,3}}"
+    r"(?:with|of|having|containing|each|of which has)\s$"
+)
+# "a GPU kernel" counts nothing
+_ONE_OF = re.compile(
+    r"$|[\s]?[.,;:)(\]/]|[\s-](?:with|for|and|in|of|on|at|using|to|by|is|was|from|or|node|server|machine|that|which|per|takes?|took|instance"
+    r"|card|device|has|hour|via|within|only|with|having|workstation)\b"
+)
+
+# -- schedule, work and money
+
+_STEPS = re.compile(
+    rf"(?P<n>{NUMBER}|\d+(?:\.\d+)?\s?[×x]\s?10\^\d)\s?(?P<k>[kKM]|thousand|million)?[\s-]"
+    r"(?:training\s|gradient\s|optimi[sz]ation\s|update\s|total\s)*(?:steps?|iterations?|iters|updates)\b",
+    re.IGNORECASE,
+)
+_EPOCHS = re.compile(
+    rf"(?<![A-Za-z0-9_.])(?P<n>{NUMBER}|(?:{WORD}))[\s-](?:training[\s-])?epochs?\b(?P<after>\s\w+)?|epochs?\s?(?:="
+    rf"|:|of)\s?(?P<m>\d+)",
+    re.IGNORECASE,
+)
+_FLOPS = re.compile(
+    r"(?P<n>\d+(?:\.\d+)?)\s?(?:e|[×x·]\s?10\^\{?)(?P<e>\d{1,2})\}?\s?(?P<u>[KMGTPEZ]?)FLOPs?\b"
+    r"|(?P<m>\d[\d,.]*)\s?(?P<v>[MGTPEZ])FLOPs?\b"
+)
+_PREFIX = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "Z": 1e21}
+_COST = re.compile(
+    r"(?:\$|US\$|USD\s?)\s?(?P<n>\d[\d,]*(?:\.\d+)?)\s?(?P<k>[kKM](?![A-Za-z]))?|(?P<m>\d[\d,]*(?:\.\d+)?)\s?(?:USD"
+    r"|US dollars|dollars)\b"
+)
+_COST_CONTEXT = re.compile(
+    r"\b(?:API|cost|comput\w+|budget|cloud|credits?|spen[dt]|price|GPUs?|inference|queries)\b", re.IGNORECASE
+)
+
+# -- scope
+
+_PAPER = re.compile(
+    r"\b(?:in total|total (?:of|comput\w+|cost|project|training)|overall|all (?:of )?(?:the |our )?(?:experiments"
+    r"|results|runs)"
+    r"|entire (?:project|paper|study)|project compute|altogether)\b",
+    re.IGNORECASE,
+)
+_SEED = re.compile(r"\b(?:per|each|every|a single|one) (?:random )?seed\b", re.IGNORECASE)
+_TABLE = re.compile(r"\bTable \w+|this table")
+_RUN = re.compile(
+    r"\b(?:per|each|every|a single|one|single) (?:\w+ )?"
+    r"(?:run|model|experiment|training|job|trial|backbone|dataset|task|fold|configuration)s?\b|/run\b"
+    r"|(?:takes?|took|for) [^.]{0,30}(?:to train|hours|days|minutes|weeks?)",
     re.IGNORECASE,
 )
 
-_TIME_WORDS = ("hour", "min", "day", "week", "month", "sec", "hr", "h", "ms", " s", "year")
+# -- clauses
 
-Scope = Literal["run", "seed", "table", "paper"]
+_BRACKETED = re.compile(r"\([^()]{0,200}\)")
+_SEMICOLON = re.compile(r";\s|\.\s|\s[–—]\s|—")
+_COMMA = re.compile(r",\s(?:(?:and|while|whereas|but|plus)\s)?|\s(?:while|whereas)\s")
+_AND = re.compile(r"\sand\s")
+_ABOUT = (
+    r"(?:about|around|roughly|approximately|approx\.|~|∼|≈|=|or|i\.e\.,?|that is,?|thus|for a total of|a total of"
+    r"|total(?:l?ing)?|amounting to"
+    r"|corresponding to|equivalent to|equal to|resulting in|which is|which equals)"
+)
+_LEADS_NOWHERE = re.compile(rf"[\s,(]*(?:{_ABOUT}[\s,]*)*\(?\s*")
+_ENDS_THERE = re.compile(r"\s*(?:$|[).;]|in total|overall|altogether|total\b|of (?:compute|GPU|TPU)|(?:per|a) run)")
+# "takes 3 hours", the last of them before the time; without one, "is", "ran" and their kin, the first
+_TAKES = re.compile(
+    r"^(?P<who>.*)\b(?:tak(?:es?|ing)|took|lasts?|lasted|requires?|required|needs?|needed|costs?|used|consumes?"
+    r"|consumed"
+    r"|finish(?:es|ed)|completes?|completed|amounts?|amounted|spent|kept)\b",
+    re.DOTALL,
+)
+_IS = re.compile(r"^(?P<who>.*?)\b(?:is|was|are|were|ran|runs|ranges?|uses?)\b", re.DOTALL)
+_EMPTY_SUBJECT = re.compile(
+    r"^(?:[\s,;:\-–(|]|\[Footnote:[^\]]*\]|Justification:|\b(?:and|while|whereas|but|it|this|that|which|they|we|in total|overall|further|also"
+    r"|then|about|around|roughly|approximately|between|from|within|for|on average|typically|only|just|~|∼|≈)\b)*",
+    re.IGNORECASE,
+)
+_DANGLING = re.compile(
+    r"(?:[\s,:;(|–-]|\b(?:at|for|in|on|to|of|within|over|about|around|roughly|approximately|and|by|it|which)$)+$"
+)
+_PREPOSITION = re.compile(r"^[\s,)]*(?:(?:in total|each)\s)?(?:for|to|on|per|of)\s")
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one sentence says about compute; the fields are those of model.ComputeMention."""
+    """What one clause says about compute; the fields are those of model.ComputeMention."""
 
     devices: tuple[str, ...]
     count: int | None
     hours: float | None
     hours_range: tuple[float, float] | None
-    hours_kind: Literal["wall", "device"] | None
+    hours_kind: Kind | None
     epochs: int | None
     steps: int | None
     time_per_step: float | None
@@ -141,112 +194,105 @@ class Reading:
     denial: bool
     acknowledgement: bool
     cpu_only: bool
-
-
-def _value(text: str) -> float | None:
-    text = text.strip().lower()
-    word = text.split()[0] if text else ""
-    if word in _WORDS:
-        value = _WORDS[word]
-        return None if value is None else float(value)
-    scale = 1000.0 if text.endswith("k") else 1.0
-    try:
-        return float(text.rstrip("k ").replace(",", "")) * scale
-    except ValueError:
-        return None
-
-
-def _unit_hours(unit: str) -> float:
-    unit = unit.lower()
-    for prefix in ("ms", "mil", "mo", "mi"):
-        if unit.startswith(prefix):
-            return _HOURS[prefix]
-    return _HOURS[unit[0]]
-
-
-def devices_in(sentence: str) -> list[tuple[str, int, int, int | None]]:
-    """(name as written, start, end, count of an `8x` before it); never inside another word."""
-    found = []
-    machine: bool | None = None
-    for match in _DEVICE.finditer(sentence):
-        name = match["name"]
-        if not _SURE_RE.match(name) or name[0].islower() or not name[-1].isalnum():
-            if machine is None:
-                machine = bool(_MACHINE.search(sentence))
-            if name[0].islower() and not name.lower().startswith(("rtx", "gtx", "geforce", "titan", "tpu")):
-                continue
-            if not machine:
-                continue
-        if name.lower().startswith("quadro ") and not re.match(r"quadro \w*\d", name, re.IGNORECASE):
-            continue
-        if name.lower().startswith("tesla ") and not re.match(r"tesla [vptkma]\d", name, re.IGNORECASE):
-            continue
-        if re.fullmatch(r"M[1-4]", name) and not re.search(r"Apple|Mac|chip|laptop", sentence):
-            continue
-        if re.fullmatch(r"[2345]0[5-9]0|1080", name) and not re.search(
-            r"RTX|GTX|GeForce|GPU|NVIDIA", sentence, re.IGNORECASE
-        ):
-            continue
-        if re.fullmatch(r"IPU|NPU|DCU|Gaudi|MI\d\d?", name, re.IGNORECASE) and not re.search(
-            r"train|run|hardware|accelerator|AMD|Intel|Graphcore", sentence
-        ):
-            continue
-        end = match.end() - len(match["s"] or "")
-        times = int(match["times"]) if match["times"] else None
-        found.append((" ".join(sentence[match.start("name") : end].split()), match.start(), end, times))
-    return found
+    subject: str = ""
 
 
 def read_sentence(sentence: str) -> Reading | None:
-    """The compute a sentence states, denies or gives thanks for; None when it is about something else."""
-    if len(sentence) > 8_000:
+    """The compute a sentence states, denies or gives thanks for; None when it is about something else.
+
+    Of several times the one in device hours counts, else the longest.
+    """
+    return _read(sentence, certain=False)
+
+
+def read_clauses(sentence: str) -> list[tuple[int, int, Reading]]:
+    """(start, end, reading) of each clause that states an amount of its own; the whole sentence when that is one."""
+    whole = _read(sentence, certain=False)
+    if whole is None:
+        return []
+    timed = [d for d in find_durations(sentence, machine=True) if d.role != "other"]
+    if len(timed) < 2 or sentence[:1] == "|" or whole.denial:
+        return [(0, len(sentence), whole)]
+    cuts = [0]
+    for first, second, after in zip(timed, timed[1:], [d.start for d in timed[2:]] + [len(sentence)], strict=False):
+        cut = _cut(sentence, first, second, after)
+        if cut is not None:
+            cuts.append(cut)
+    if len(cuts) == 1:
+        return [(0, len(sentence), whole)]
+    found: list[tuple[int, int, Reading]] = []
+    for start, end in zip(cuts, [*cuts[1:], len(sentence)], strict=True):
+        while start < end and sentence[start] in " ,;—–":
+            start += 1
+        shown = sentence[start:end].rstrip(" ,;—–")
+        one = _read(shown, certain=True)
+        if one is not None:
+            scope = one.scope or (found[-1][2].scope if found else None)
+            one = replace(one, scope=scope, acknowledgement=whole.acknowledgement)
+            found.append((start, start + len(shown), one))
+    return found
+
+
+def _cut(sentence: str, first: Duration, second: Duration, after: int) -> int | None:
+    """Where the clause of the second time begins; None when it only says the first one again."""
+    gap = _BRACKETED.sub(lambda m: "\x7f" * len(m[0]), sentence[first.end : second.start])
+    found = list(_SEMICOLON.finditer(gap))[-1:] or list(_COMMA.finditer(gap))[-1:] or list(_AND.finditer(gap))[:1]
+    lead = gap[found[0].end() :] if found else gap
+    again = (
+        first.kind != second.kind
+        or abs(first.high - second.high) <= 0.02 * first.high
+        or (first.role != "total" and second.role == "total")
+    )
+    if again and _LEADS_NOWHERE.fullmatch(lead) and _ENDS_THERE.match(sentence[second.end : after]):
         return None
-    devices = devices_in(sentence)
+    return first.end + found[0].start() if found else None
+
+
+def _read(sentence: str, *, certain: bool) -> Reading | None:
+    """`certain`: the clause is known to be about compute, a time in it is enough."""
+    if len(sentence) > MAX_SENTENCE:
+        return None
+    devices = find_devices(sentence)
     processor = bool(_PROCESSOR.search(sentence))
+    machine = processor or bool(devices)
     denial = not devices and ("no" in sentence or "n't" in sentence) and bool(_DENIAL.search(sentence))
-    comput = processor or bool(devices) or "omput" in sentence or "luster" in sentence or "loud" in sentence
     thanks = (
-        comput
+        (machine or "omput" in sentence or "luster" in sentence or "loud" in sentence)
         and bool(_ACK.search(sentence))
-        and bool(processor or devices or re.search(r"comput(?:e|ing|ational)\b|cluster|cloud", sentence))
+        and (machine or bool(_COMPUTING.search(sentence)))
     )
-    timed_words = any(word in sentence for word in _TIME_WORDS)
-    durations = _durations(sentence, bool(devices) or processor) if timed_words else []
+    durations = find_durations(sentence, machine=machine)
     flops, cost = _flops(sentence), _cost(sentence)
-    budget = timed_words and bool(_BUDGET.search(sentence))
-    trains = bool(_TRAIN_TIME.search(sentence))
-    cpu = bool(_CPU.search(sentence))
-    timed = any(d[3] == "total" for d in durations)
-    worth = (
-        denial
-        or thanks
-        or budget
-        or bool(devices and (_USE.search(sentence) or durations))
-        or bool(timed and trains)
-        or bool(durations and trains and (processor or devices))
-        or bool(
-            processor
-            and _USE.search(sentence)
-            and (_COUNT.search(sentence) or (cpu and re.search(r"\b(?:all|experiments?|train\w*|run|ran)\b", sentence)))
-        )
-        or bool(flops and trains)
-        or bool(cost and processor)
-    )
-    if not worth or (_NOISE.search(sentence) and not devices and not budget):
+    if not (machine or durations or denial or thanks or flops):
         return None
+    budget = bool(durations) and bool(_BUDGET.search(sentence))
+    cpu = bool(_CPU.search(sentence))
+    count = _count(sentence, devices, durations)
+    if not (certain and durations) and not (denial or thanks or budget):
+        trains = bool(_TRAIN_TIME.search(sentence))
+        worth = (
+            (devices and (durations or _USE.search(sentence)))
+            or (trains and (flops or any(d.role == "total" for d in durations) or (durations and machine)))
+            or (cost and processor)
+            or (processor and (count is not None or (cpu and _ALL_ON_CPU.search(sentence))) and _USE.search(sentence))
+        )
+        if not worth:
+            return None
     low = high = None
-    kind: Literal["wall", "device"] | None = None
-    totals = [d for d in durations if d[3] == "total"]
+    kind: Kind | None = None
+    totals = [d for d in durations if d.role == "total"]
     if totals:
-        low, high, kind, _ = max(totals, key=lambda d: (d[2] == "device", d[1]))
-    per = {d[3]: (d[0] + d[1]) / 2 for d in reversed(durations) if d[3] != "total"}
+        chosen = max(totals, key=lambda d: (d.kind == "device", d.high))
+        low, high, kind = chosen.low, chosen.high, chosen.kind
+    per = {d.role: (d.low + d.high) / 2 for d in reversed(durations) if d.role != "total"}
+    subject_of = next((d for d in durations if d.role != "other"), None)
     return Reading(
-        devices=tuple(dict.fromkeys(d[0] for d in devices)),
-        count=_count(sentence, devices),
+        devices=tuple(dict.fromkeys(d.name for d in devices)),
+        count=count,
         hours=None if low is None or high is None else round((low + high) / 2, 6),
         hours_range=(round(low, 6), round(high, 6)) if low is not None and high is not None and low != high else None,
         hours_kind=kind,
-        epochs=_first_int(_EPOCHS, sentence),
+        epochs=_epochs(sentence),
         steps=_steps(sentence),
         time_per_step=per.get("step"),
         time_per_epoch=per.get("epoch"),
@@ -256,127 +302,69 @@ def read_sentence(sentence: str) -> Reading | None:
         includes_failed=bool(_FAILED.search(sentence)),
         denial=denial,
         acknowledgement=thanks,
-        cpu_only=cpu and (not _GPU.search(sentence) or bool(_NO_GPU.search(sentence))) and not _accelerated(devices),
+        cpu_only=cpu and (not _GPU.search(sentence) or bool(_NO_GPU.search(sentence))) and not accelerated(devices),
+        subject=_subject(sentence, subject_of) if subject_of else "",
     )
 
 
-_WORTH_READING = (
-    "GPU CPU TPU NPU hour minute hrs second day week FLOP omput hardware NVIDIA Nvidia RTX GTX itan TITAN luster MacBook laptop Xeon EPYC"
-    " A100 H100 V100 H20 A40 A6000 A5000 L40 T4 P100 A10 A30 L4 K80 P40 B200 MI2 MI3 Gaudi Ascend $ USD 3090 4090 2080 1080 3080 5090 min"
-)
+def _subject(clause: str, time: Duration) -> str:
+    """What took the time: the words before the verb, else what follows "for", "to", "on"."""
+    before = clause[: time.start]
+    verb = _TAKES.match(before) or _IS.match(before)
+    who = (verb["who"] if verb else before)[-200:]
+    who = _EMPTY_SUBJECT.sub("", who, count=1)
+    while who != (shorter := _DANGLING.sub("", who)):
+        who = shorter
+    if re.search(r"[A-Za-z]{2}", who):
+        return who[-160:].strip()
+    behind = clause[time.end :]
+    lead = _PREPOSITION.match(behind)
+    return re.split(r"[;.]\s|\.$", behind[lead.end() :] if lead else "")[0].strip(" ,;.")[:160]
 
 
-def worth_reading(text: str) -> list[int]:
-    """Offsets of words that a compute statement cannot do without: only their sentences are read closely."""
-    found = []
-    for word in _WORTH_READING.split():
-        at = text.find(word)
-        while at >= 0:
-            found.append(at)
-            at = text.find(word, at + len(word))
-    return found
-
-
-def _accelerated(devices: list[tuple[str, int, int, int | None]]) -> bool:
-    return any(
-        not re.match(r"xeon|epyc|threadripper|ryzen|core|macbook|mac |apple|m[1-4]|graviton", d[0], re.IGNORECASE)
-        for d in devices
-    )
-
-
-def _durations(sentence: str, machine: bool) -> list[tuple[float, float, Literal["wall", "device"], str]]:
-    """(low hours, high hours, wall or device, total | step | epoch | other)."""
-    found: list[tuple[float, float, Literal["wall", "device"], str]] = []
-    for match in _QUANTITY.finditer(sentence):
-        low = _value(match["low"])
-        if low is None:
-            continue
-        unit = match["unit"]
-        if unit in ("s", "h", "S", "H", "d") and not re.fullmatch(r"[\d.,]+", match["low"]):
-            continue
-        if match["device"] and unit.lower() == "s":
-            continue  # 16 A100s are devices, not seconds
-        if unit in ("S", "H", "M") or (unit == "s" and not machine and "." not in match["low"]):
-            continue
-        if match["and_half"]:
-            low += 0.5
-        high = _value(match["high"]) if match["high"] else low
-        if high is None or high < low:
-            high = low
-        scale = _unit_hours(unit)
-        device = match["device"].strip()
-        tail = sentence[match.end() : match.end() + 40]
-        kind: Literal["wall", "device"] = "device" if device else "wall"
-        if not device and re.match(r"\s?(?:of|on an?|\(?on)\s(?:\w+\s)?(?:GPU|TPU|compute)\b.{0,3}time", tail):
-            kind = "device"
-        per = re.match(
-            r"\s?(?:per|/|for (?:each|every|one)|each|a|an)\s?(?:training\s|gradient\s|optimi[sz]ation\s|single\s)?(?P<what>\w+)",
-            tail,
-        )
-        before = sentence[max(0, match.start() - 50) : match.start()]
-        role = "total"
-        if per:
-            what = per["what"].lower()
-            if what.startswith("epoch"):
-                role = "epoch"
-            elif what.startswith(("step", "iter", "update", "batch")):
-                role = "step"
-            elif what.startswith(
-                (
-                    "image",
-                    "sample",
-                    "token",
-                    "query",
-                    "example",
-                    "prompt",
-                    "frame",
-                    "question",
-                    "instance",
-                    "sequence",
-                    "forward",
-                    "second",
-                    "request",
-                )
-            ):
-                role = "other"
-        if role == "total" and re.search(
-            r"(?:each|every|per|one|an) (?:training )?epoch (?:\w+ ){0,2}(?:about|around|roughly|approximately|~)?\s?$",
-            before,
-        ):
-            role = "epoch"
-        if role == "total" and re.search(
-            r"(?:each|every|per|one|a) (?:training )?(?:step|iteration) (?:\w+ ){0,2}(?:about|around|roughly|~)?\s?$",
-            before,
-        ):
-            role = "step"
-        if role == "total" and unit.lower().startswith(("ms", "milli")):
-            role = "other"
-        found.append((low * scale, high * scale, kind, role))
-    return found
-
-
-def _count(sentence: str, devices: list[tuple[str, int, int, int | None]]) -> int | None:
-    for _, _, end, times in devices:
-        if times:
-            return times
-        after = _AFTER_COUNT.match(sentence[end : end + 40])
+def _count(sentence: str, devices: list[Device], durations: list[Duration]) -> int | None:
+    for device in devices:
+        if device.times:
+            return device.times * _nodes(sentence, device.start)
+        after = _AFTER_COUNT.match(sentence, device.end, device.end + 40)
         if after:
             return int(after["n"])
-    best: int | None = None
-    for match in _COUNT.finditer(sentence):
-        value = _value(match["n"])
-        if value is None or value < 1 or value != int(value) or value > 100_000:
+    taken = [(d.start, d.end) for d in devices] + [(d.start, d.end) for d in durations]
+    for pattern in (_COUNT, _OF_THEM):
+        for match in pattern.finditer(sentence):
+            at = match.start("n")
+            if any(start <= at < end for start, end in taken):
+                continue  # 5 GPU-hours are not five GPUs, and "RTX 4090 GPU" not 4090
+            value = number(match["n"])
+            if value is None or value < 1 or value != int(value) or value > 100_000:
+                continue
+            one = pattern is _COUNT and match["n"].lower() in ("a", "an") and match["what"]
+            if one and (match["s"] or not _ONE_OF.match(sentence, match.end())):
+                continue
+            return int(value) * _nodes(sentence, at)
+    return None
+
+
+def _nodes(sentence: str, at: int) -> int:
+    """The 4 of "4 nodes with 8 GPUs each"."""
+    found = _NODES.search(sentence, max(0, at - 70), at)
+    value = number(found["n"]) if found else None
+    return int(value) if value and value < 10_000 else 1
+
+
+def _epochs(sentence: str) -> int | None:
+    """How many epochs a schedule has; "an epoch lasts" and "every epoch" count none."""
+    for match in _EPOCHS.finditer(sentence):
+        text = match["n"] or match["m"]
+        value = number(text)
+        if value is None or not 1 <= value < 1e6 or (match["after"] or "").strip().lower() in ("warmup", "warm-up"):
             continue
-        if re.match(r"\s?[-]?(?:hours?|days?|h\b)", sentence[match.end() : match.end() + 8]):
-            continue  # 5 GPU-hours are not five GPUs
-        best = int(value) if best is None else best
-    return best
-
-
-def _first_int(pattern: re.Pattern[str], sentence: str) -> int | None:
-    match = pattern.search(sentence)
-    value = _value(next(g for g in match.groups() if g)) if match else None
-    return int(value) if value and value < 1e9 else None
+        if not text[0].isdigit() and value == 1:
+            before = sentence[max(0, match.start() - 12) : match.start()].lower()
+            if not re.search(r"(?:for|only|just|exactly)\s$", before):
+                continue
+        return int(value)
+    return None
 
 
 def _steps(sentence: str) -> int | None:
@@ -384,7 +372,7 @@ def _steps(sentence: str) -> int | None:
     if not match:
         return None
     power = re.match(r"([\d.]+)\s?[×x]\s?10\^(\d)", match["n"])
-    value = float(power[1]) * 10 ** int(power[2]) if power else _value(match["n"])
+    value = float(power[1]) * 10 ** int(power[2]) if power else number(match["n"])
     if value is None:
         return None
     suffix = (match["k"] or "").lower()
@@ -392,40 +380,30 @@ def _steps(sentence: str) -> int | None:
 
 
 def _flops(sentence: str) -> float | None:
-    match = _FLOPS.search(sentence)
+    match = _FLOPS.search(sentence) if "FLOP" in sentence else None
     if not match:
         return None
     if match["n"]:
         return float(match["n"]) * 10.0 ** int(match["e"]) * _PREFIX[match["u"] or ""]
-    value = _value(match["m"].rstrip(",."))
+    value = number(match["m"].rstrip(",."))
     return value * _PREFIX[match["v"]] if value is not None else None
 
 
 def _cost(sentence: str) -> float | None:
-    if not _COST_CONTEXT.search(sentence):
+    if not ("$" in sentence or "USD" in sentence or "dollar" in sentence) or not _COST_CONTEXT.search(sentence):
         return None
     match = _COST.search(sentence)
     if not match:
         return None
-    value = _value((match["n"] or match["m"]).rstrip(",."))
+    value = number((match["n"] or match["m"]).rstrip(",."))
     return None if value is None else value * {"k": 1e3, "m": 1e6}.get((match["k"] or "").lower(), 1.0)
 
 
 def _scope(sentence: str) -> Scope | None:
-    if re.search(
-        r"\b(?:in total|total (?:of|comput\w+|cost|project|training)|overall|all (?:of )?(?:the |our )?(?:experiments|results|runs)|entire (?:project|paper|study)|project compute|altogether)\b",
-        sentence,
-        re.IGNORECASE,
-    ):
+    if _PAPER.search(sentence):
         return "paper"
-    if re.search(r"\b(?:per|each|every|a single|one) (?:random )?seed\b", sentence, re.IGNORECASE):
+    if _SEED.search(sentence):
         return "seed"
-    if re.search(r"\bTable \w+|this table", sentence) and re.search(r"hours?|days?|minutes?", sentence):
+    if _TABLE.search(sentence) and re.search(r"hours?|days?|minutes?", sentence):
         return "table"
-    if re.search(
-        r"\b(?:per|each|every|a single|one|single) (?:\w+ )?(?:run|model|experiment|training|job|trial|backbone|dataset|task|fold|configuration)s?\b|/run\b|(?:takes?|took|for) [^.]{0,30}(?:to train|hours|days|minutes|weeks?)",
-        sentence,
-        re.IGNORECASE,
-    ):
-        return "run"
-    return None
+    return "run" if _RUN.search(sentence) else None

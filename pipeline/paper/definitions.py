@@ -191,8 +191,11 @@ def input_file(r: Renderer, token: str) -> None:
     path = r.tex.bundle.resolve(name, folders)
     if path is None or not path_is_tex(path):
         return
-    if tex.push_file(path) and token in ("\\include",):
-        r.paragraph()
+    if tex.push_file(path):
+        if token in ("\\include", "\\subfileinclude"):
+            r.paragraph()
+        if "\\begin{document}" in tex.frame.toks:  # a file that also stands alone: its preamble is not for here
+            tex.frame.i = tex.frame.toks.index("\\begin{document}") + 1
 
 
 def path_is_tex(path: str) -> bool:

@@ -30,7 +30,7 @@ def _table() -> dict[str, Any]:
         definitions.newtheorem: "newtheorem newtheorem*",
         definitions.csname: "csname",
         definitions.input_file: (
-            "input include subfile import subimport inputfrom subinputfrom includefrom subincludefrom "
+            "input include subfile subfileinclude import subimport inputfrom subinputfrom includefrom subincludefrom "
             "InputIfFileExists @input"
         ),
         definitions.use_package: "usepackage RequirePackage",

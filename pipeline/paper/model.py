@@ -196,7 +196,9 @@ class ComputeMention:
     denial: bool = False
     acknowledgement: bool = False
     cpu_only: bool = False
-    inherited: bool = False  # device and count come from the sentence before
+    inherited: bool = False  # device and count come from a clause or sentence nearby, memory and form named with them
+    subject: str = ""  # words of the clause that say what took the time
+    sentence: str = ""  # the whole sentence; `quote` is its clause
 
 
 @dataclass(frozen=True, slots=True)

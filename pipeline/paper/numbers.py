@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 MAX_NUMBER_TEXT = 400  # a cell longer than this is prose
 
@@ -30,6 +30,13 @@ _NUMBER = re.compile(
     rf"|\s?[\[(]\s?{_PM}?\s?(?P<u3>{_PLAIN})\s?%?\s?[\])](?!\s?[\w]))?"
     r"\s?(?P<unit>%|[x×](?![A-Za-z0-9])|[kKMBGT](?![A-Za-z])|ms\b|s\b|sec\b|min\b|h\b|GB\b|MB\b|dB\b|hours?\b|minutes?\b)?"
 )
+# behind a number: an interval around it, or an uncertainty raised, lowered or in both places
+_INTERVAL = re.compile(
+    rf"[\[(]?\s?(?:9\d(?:\.\d)?\s?%\s?)?(?:CI)?[:,]?\s?[\[(]?\s?(?P<low>{_SIGN}{_PLAIN}{_EXP}?)\s?%?\s?(?:,|;|–|—|-|to|\.\.)\s?"
+    rf"(?P<high>{_SIGN}{_PLAIN}{_EXP}?)\s?%?\s?[\])]*"
+)
+_RAISED = re.compile(rf"[_^]\s?\(?{_PM}\s?(?P<u>{_PLAIN})\)?\s?%?")
+_BOTH = re.compile(rf"[_^]\s?[+−–-]\s?(?P<a>{_PLAIN})\s?[_^]\s?[+−–-]\s?(?P<b>{_PLAIN})")
 _DECOR = re.compile(
     r"\\(?:textbf|mathbf|textit|underline|uline|bm|boldsymbol|mathrm|text|emph|hspace|num|texttt|small|tiny|bfseries|bf"
     r"|footnotesize|scriptsize|pmb|ul|mathit|mathsf|boldmath|displaystyle|SI|qty|ensuremath)\b\*?"
@@ -113,12 +120,36 @@ def parse_number(text: str) -> Number | None:
     if found is None:
         # a letter or currency sign before the number: $0.12, @5 are prose, but US dollars print a price
         return None
+    spread = _spread(found, plain[found.end() :].strip())
+    if spread is not None:
+        number = _number(found)
+        return number and replace(number, uncertainty=spread)
     rest = plain[found.end() :].strip(" \t*†‡§¶↑↓▲▼△▽⇑⇓()[]^_{},;'⋆★abc")
     if rest and not re.fullmatch(r"\(?[↑↓+\-−±]?\s?[\d.,]+\s?[%x×↑↓]?\)?\s?[↑↓]?|[/(]\s?[-+−]?[\d.]+%?\)?", rest):
         return None
     if rest.startswith("/") or re.match(r"[-–]\s?\d", rest):
         return None  # a fraction, a range, a date: not one number
     return _number(found)
+
+
+def _spread(found: re.Match[str], rest: str) -> float | None:
+    """Half the width of what is printed around a number; None when nothing of the kind follows it."""
+    if not rest or found["u1"] or found["u2"] or found["u3"]:
+        return None
+    raised = _RAISED.fullmatch(rest)
+    if raised:
+        return _float(raised["u"])
+    both = _BOTH.fullmatch(rest)
+    if both:
+        a, b = _float(both["a"]), _float(both["b"])
+        return None if a is None or b is None else (a + b) / 2
+    interval = _INTERVAL.fullmatch(rest) if rest[0] in "([" else None
+    if not interval:
+        return None
+    value, low, high = _float(found["value"]), _float(interval["low"]), _float(interval["high"])
+    if value is None or low is None or high is None or not low <= value <= high:
+        return None
+    return round((high - low) / 2, 12)
 
 
 def find_numbers(text: str) -> tuple[Number, ...]:

@@ -7,12 +7,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping
 
-from pipeline.paper import bibliography, compute, dispatch, floats, sentences, structure
+from pipeline.paper import bibliography, dispatch, floats, sentences, structure
 from pipeline.paper.bundle import Bundle, choose_main, source_hash
 from pipeline.paper.links import bare_urls, looks_linked, urls_in_source
+from pipeline.paper.mentions import mentions
 from pipeline.paper.model import (
     Anchor,
-    ComputeMention,
     Figure,
     InventoryItem,
     Link,
@@ -287,7 +287,7 @@ class _Assembly:
             tables=tables,
             figures=self.figures(),
             inventory=self.inventory(),
-            compute=self.compute(listed),
+            compute=mentions(self.text, listed, tables, self.anchor),
             warnings=warnings,
             source_sha256=source_hash(self.files),
             sentence_list=listed,
@@ -492,49 +492,3 @@ class _Assembly:
                 )
             )
         return tuple(sorted(found, key=lambda i: (i.anchor.offset, i.kind, i.number)))
-
-    def compute(self, listed: tuple[Sentence, ...]) -> tuple[ComputeMention, ...]:
-        found: list[ComputeMention] = []
-        last: tuple[int, ComputeMention] | None = None
-        for k in sorted({bisect_right(self.starts, at) - 1 for at in compute.worth_reading(self.text)}):
-            sentence = listed[max(k, 0)]
-            if sentence.place in ("bibliography", "title"):
-                continue
-            reading = compute.read_sentence(sentence.text)
-            if reading is None:
-                continue
-            devices, count, inherited = reading.devices, reading.count, False
-            if (
-                not devices
-                and reading.hours is not None
-                and last is not None
-                and k - last[0] <= 3
-                and not reading.cpu_only
-            ):
-                before = last[1]
-                if "\n" not in self.text[before.anchor.offset : sentence.anchor.offset] and before.devices:
-                    devices, count, inherited = before.devices, count or before.count, True
-            mention = ComputeMention(
-                quote=sentence.text,
-                anchor=sentence.anchor,
-                devices=devices,
-                count=count,
-                hours=reading.hours,
-                hours_range=reading.hours_range,
-                hours_kind=reading.hours_kind,
-                epochs=reading.epochs,
-                steps=reading.steps,
-                time_per_step=reading.time_per_step,
-                time_per_epoch=reading.time_per_epoch,
-                flops=reading.flops,
-                cost_usd=reading.cost_usd,
-                scope=reading.scope,
-                includes_failed=reading.includes_failed,
-                denial=reading.denial,
-                acknowledgement=reading.acknowledgement,
-                cpu_only=reading.cpu_only,
-                inherited=inherited,
-            )
-            found.append(mention)
-            last = (k, mention)
-        return tuple(found)

@@ -42,6 +42,14 @@ def _line(text: str, start: int, stop: int, found: list[tuple[int, int]]) -> Non
             closing = _closing(text, opened, stop)
             if end <= closing < opened + _NESTED:
                 continue
+        if text.startswith("[Footnote: ", match.end(), stop):  # a footnote after the full stop is the sentence's own
+            closing = _closing(text, match.end(), stop)
+            if closing < min(stop, match.end() + _NESTED):
+                found.append((begin, closing + 1))
+                begin = closing + 1
+                while begin < stop and text[begin] == " ":
+                    begin += 1
+                continue
         if end > begin:
             found.append((begin, end))
         begin = match.end()

@@ -30,7 +30,7 @@ def end_document(r: Renderer, token: str) -> None:
     if r.envs and any(e.name.startswith("subdoc") for e in r.envs):
         return
     tex = r.tex
-    if len([f for f in tex.frames if f.source is not None]) > 1:  # a \subfile's own end
+    if sum(f.source is not None for f in (*tex.frames, tex.frame)) > 1:  # a \subfile's own end
         tex.end_file()
         return
     tex.end_file()
