@@ -59,10 +59,12 @@ def build(work: Workplace) -> End:
 def end(work: Workplace) -> End:
     """Where the tables of an up-to-date edition leave it."""
     from assets import release
+    from assets.classification import NOT_CLASSIFIED
 
-    behind = [row for row in read_rows(work, "classification_exclusions") if row["reason"] == "not_classified"]
-    if behind and work.minutes is not None:
-        return End("out of budget", f"{len(behind)} papers are not classified; build again to go on")
+    behind = [row for row in read_rows(work, "classification_exclusions") if row["reason"] == NOT_CLASSIFIED]
+    if behind and not work.take_prefix:
+        detail = f"{len(behind)} papers are not classified; build again to go on, or --take-prefix to leave them out"
+        return End("out of budget", detail)
     verdict = release.verdict(work)
     return End(verdict.name, verdict.detail, verdict.release)
 

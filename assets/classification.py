@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 
 import polars as pl
@@ -24,6 +24,9 @@ from pipeline.evidence import Json, Outcome, Receipt, Status, digest
 from pipeline.fingerprints import code_print
 from pipeline.paper import Paper, read
 
+NOT_CLASSIFIED = "not_classified_in_time"
+UNTIL_CHUNK = 50
+"""Papers classified between two looks at whether `until` is filled."""
 CONCURRENCY = 8
 """Episodes in flight. Embedded rules are bound by the processor, models by their service; both are served by a few."""
 
@@ -46,8 +49,17 @@ def run(work: Workplace, print_: str) -> Summary:
     """Tables `rows` (derivations), `receipts`, and `classification_exclusions`; episodes lie in the record."""
     items = _items(work)
     cached = len(work.record.get_episodes(i.key for i in items))
-    asyncio.run(_pass(work, [i for i in items if work.record.get_episode(i.key) is None], passes=1))
-    waiting = _second_looks(work, items)
+    waiting = 0
+    enough = len(items)
+    # `until` ends the sample at the first rank where its tiers are full, so papers are read no further than that needs.
+    step = UNTIL_CHUNK if work.edition.until else max(len(items), 1)
+    for start in range(0, len(items), step):
+        chunk = items[start : start + step]
+        asyncio.run(_pass(work, [i for i in chunk if work.record.get_episode(i.key) is None], passes=1))
+        waiting += _second_looks(work, chunk)
+        enough = _enough(work, items[: start + len(chunk)], len(items))
+        if enough < len(items):
+            break
     episodes = {i.record.arxiv_id: _episode(work, i) for i in items}
     # Out of time, the longest prefix of ranks with all its episodes is still a uniform sample.
     prefix = next((n for n, i in enumerate(items) if episodes[i.record.arxiv_id] is None), len(items))
@@ -56,9 +68,13 @@ def run(work: Workplace, print_: str) -> Summary:
     receipts: dict[str, Receipt] = {}
     for place, item in enumerate(items):
         episode = episodes[item.record.arxiv_id]
+        if place >= enough:
+            detail = f"rank {item.rank + 1} lies beyond the sample, whose tiers are full"
+            out.append(replace(_out(item, bundles.NOT_SAMPLED, detail), stage="sample"))
+            continue
         if place >= prefix or episode is None:
-            detail = f"rank {item.rank + 1} lies behind the first paper that was not classified in time"
-            out.append(_out(item, "not_classified", detail))
+            detail = f"rank {item.rank + 1} is not before the first paper that was not classified in time"
+            out.append(replace(_out(item, NOT_CLASSIFIED, detail), stage="sample"))
             continue
         end = _derived(work, item, episode)
         receipts.update((r.id, r) for r in episode.receipts)
@@ -66,19 +82,38 @@ def run(work: Workplace, print_: str) -> Summary:
             out.append(end)
         else:
             derived.append(end)
+    unfinished = max(0, enough - prefix)
+    if waiting or (unfinished and not work.take_prefix):
+        # Not the last word: the next build finds this stage stale and goes on.
+        print_ = f"{print_} unfinished"
     write_rows(work, "receipts", (r.to_json() for r in receipts.values()), ["paper", "id", "tool", "outcome"], print_)
     write_rows(work, "classification_exclusions", map(asdict, out), ["key", "stage", "reason"], print_)
     write_rows(work, "rows", map(row_of, derived), ["arxiv_id", "tier"], print_, hours=pl.Float64, eligible=pl.Boolean)
     return {
-        "episodes": prefix,
+        "episodes": min(prefix, enough),
         "from_record": cached,
         "rows": len(derived),
         "eligible": sum(d.eligible for d in derived),
         "scores_differ": sum(d.score_needs != d.score_published for d in derived),
         "second_looks_due": waiting,
-        "unfinished": len(items) - prefix,
+        "unfinished": unfinished,
         "tiers": _counts(derived),
     }
+
+
+def _enough(work: Workplace, items: Sequence[Item], all_: int) -> int:
+    """How many leading papers fill the edition's `until`; all of them where it has none or is not yet filled."""
+    lacking = dict(work.edition.until or {})
+    if not lacking:
+        return all_
+    for place, item in enumerate(items, start=1):
+        episode = _episode(work, item)
+        end = None if episode is None else _derived(work, item, episode)
+        if isinstance(end, Derivation) and end.eligible and end.tier in lacking:
+            lacking[end.tier] -= 1
+            if all(n <= 0 for n in lacking.values()):
+                return place
+    return all_
 
 
 def _items(work: Workplace) -> list[Item]:

@@ -49,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("edition", nargs="?", help="shipped name or .toml file (default: sample-2025)")
     one.add_argument("--world", type=Path, help="build from a world folder instead of an edition's own source")
     one.add_argument("--minutes", type=float, help="stop starting episodes after so many minutes")
+    one.add_argument("--take-prefix", action="store_true", help="out of time, let the classified prefix be the sample")
     one.set_defaults(run=_build)
 
     one = commands.add_parser("verify", help="prove a release from its folder alone")
@@ -58,6 +59,21 @@ def _parser() -> argparse.ArgumentParser:
     )
     one.add_argument("--json", action="store_true", help="the report as JSON")
     one.set_defaults(run=_verify)
+
+    one = commands.add_parser("inspect", help="what the benchmark would say of one paper, and what is missing for Run")
+    one.add_argument("paper", help="a source folder, an archive, or an arXiv id (asks arXiv and the paper's links)")
+    one.add_argument("--world", type=Path, help="resolve links in a world folder instead of the network")
+    one.add_argument("--live", action="store_true", help="resolve the links of a local source over the network")
+    one.add_argument("--classifier", default="embedded")
+    one.add_argument("--json", action="store_true", help="the report as JSON")
+    one.set_defaults(run=_inspect)
+
+    one = commands.add_parser("evaluate", help="hold a classifier against what readers labelled on gold papers")
+    one.add_argument("--gold", type=Path, required=True, metavar="FOLDER", help="papers/ID/{src,meta.json}, repos/*.json")
+    one.add_argument("--classifier", default="embedded")
+    one.add_argument("--json", type=Path, metavar="FILE", help="also write every judgement as JSON")
+    one.add_argument("--html", type=Path, metavar="FILE", help="also write the report as one HTML page")
+    one.set_defaults(run=_evaluate)
 
     one = commands.add_parser("what-if", help="the pool under other settings, from what is already known")
     one.add_argument("edition", nargs="?")
@@ -116,7 +132,7 @@ def _build(arguments: argparse.Namespace) -> int:
     root = store_root(arguments.store)
     name = load_edition(arguments.edition, Store.open(root), arguments.world).name
     with workplace(arguments.edition if arguments.world is None and arguments.edition else name, root) as work:
-        work.minutes = arguments.minutes
+        work.minutes, work.take_prefix = arguments.minutes, arguments.take_prefix
         end = build(work)
         print(report.closing(work, end))
     return end.exit_code
@@ -128,6 +144,18 @@ def _verify(arguments: argparse.Namespace) -> int:
     report = verify(arguments.folder, arguments.evidence)
     print(json.dumps(asdict(report), indent=2) if arguments.json else "\n".join(report.lines()))
     return 0 if report.ok else 1
+
+
+def _inspect(arguments: argparse.Namespace) -> int:
+    from assets import inspect
+
+    return inspect.command(arguments)
+
+
+def _evaluate(arguments: argparse.Namespace) -> int:
+    from assets import evaluate
+
+    return evaluate.command(arguments)
 
 
 def _what_if(arguments: argparse.Namespace) -> int:

@@ -73,13 +73,14 @@ def prints(work: Workplace) -> dict[str, str]:
 
 
 def stale(work: Workplace, present: Mapping[str, str]) -> list[Stage]:
-    """Stages whose output does not carry its present print, in order."""
+    """Stages whose output does not carry its present print, and all that come after one of them, in order."""
     edition = work.edition.name
-    return [
-        stage
-        for stage in stages()
-        if any(work.store.table_print(edition, table) != present[stage.name] for table in stage.tables)
-    ]
+    found: list[Stage] = []
+    for stage in stages():
+        made = (work.store.table_print(edition, table) for table in stage.tables)
+        if any(s.name in stage.after for s in found) or any(print_ != present[stage.name] for print_ in made):
+            found.append(stage)
+    return found
 
 
 def write_rows(

@@ -48,12 +48,17 @@ def to_stderr(line: str) -> None:
 
 @dataclass
 class Workplace:
-    """One edition in one store. `say` takes a line of progress; `minutes` bounds the classification of a build."""
+    """One edition in one store.
+
+    `say` takes a line of progress. `minutes` bounds the classification of a build; `take_prefix` makes the longest
+    prefix of ranks that was classified the whole sample.
+    """
 
     edition: Edition
     store: Store
     say: Say = to_stderr
     minutes: float | None = None
+    take_prefix: bool = False
     run: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     began: float = field(default_factory=time.monotonic)
 
