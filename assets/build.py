@@ -59,12 +59,19 @@ def build(work: Workplace) -> End:
 def end(work: Workplace) -> End:
     """Where the tables of an up-to-date edition leave it."""
     from assets import release
-    from assets.classification import NOT_CLASSIFIED
+    from assets.classification import NOT_CLASSIFIED, unfinished
 
-    behind = [row for row in read_rows(work, "classification_exclusions") if row["reason"] == NOT_CLASSIFIED]
-    if behind and not work.take_prefix:
-        detail = f"{len(behind)} papers are not classified; build again to go on, or --take-prefix to leave them out"
-        return End("out of budget", detail)
+    if unfinished(work):
+        behind = [row for row in read_rows(work, "classification_exclusions") if row["reason"] == NOT_CLASSIFIED]
+        if behind:
+            detail = (
+                f"{len(behind)} papers are not classified; build again to go on, or --take-prefix to leave them out"
+            )
+            return End("out of budget", detail)
+        hours = work.edition.second_look_hours
+        return End(
+            "blocked", f"undetermined answers want a second look {hours:g} hours after the first; build again then"
+        )
     verdict = release.verdict(work)
     return End(verdict.name, verdict.detail, verdict.release)
 
@@ -94,6 +101,8 @@ def _run(work: Workplace, todo: Sequence[Stage]) -> str:
             )
             if not result.success:
                 return _failure(stage, result)
+            if any(s.name == stage.name for s in stale(work, prints(work))):
+                break  # it is not done yet, and what comes after must not rest on it
     return ""
 
 

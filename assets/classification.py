@@ -24,6 +24,7 @@ from pipeline.evidence import Json, Outcome, Receipt, Status, digest
 from pipeline.fingerprints import code_print
 from pipeline.paper import Paper, read
 
+UNFINISHED = " unfinished"
 NOT_CLASSIFIED = "not_classified_in_time"
 UNTIL_CHUNK = 50
 """Papers classified between two looks at whether `until` is filled."""
@@ -85,7 +86,7 @@ def run(work: Workplace, print_: str) -> Summary:
     unfinished = max(0, enough - prefix)
     if waiting or (unfinished and not work.take_prefix):
         # Not the last word: the next build finds this stage stale and goes on.
-        print_ = f"{print_} unfinished"
+        print_ += UNFINISHED
     write_rows(work, "receipts", (r.to_json() for r in receipts.values()), ["paper", "id", "tool", "outcome"], print_)
     write_rows(work, "classification_exclusions", map(asdict, out), ["key", "stage", "reason"], print_)
     write_rows(work, "rows", map(row_of, derived), ["arxiv_id", "tier"], print_, hours=pl.Float64, eligible=pl.Boolean)
@@ -269,6 +270,11 @@ def derivations(work: Workplace) -> list[Derivation]:
     receipts = receipts_of(work)
     rules = Rules.of(work.edition)
     return [derive(Inputs.model_validate(row["inputs"]), receipts, rules) for row in read_rows(work, "rows")]
+
+
+def unfinished(work: Workplace) -> bool:
+    """Whether papers are left to classify, or to look at a second time."""
+    return (work.store.table_print(work.edition.name, "rows") or "").endswith(UNFINISHED)
 
 
 def check(work: Workplace) -> Checked:
