@@ -17,7 +17,7 @@ from pydantic_ai import RunContext, Tool
 from pydantic_ai.tools import ToolDefinition
 
 from pipeline.artifacts import subject
-from pipeline.evidence import Json, Outcome, Receipt
+from pipeline.evidence import Json, NotRecorded, Outcome, Receipt
 from pipeline.paper import Paper
 
 Seen = tuple[Receipt, dict[str, Json]]
@@ -102,9 +102,11 @@ class Desk:
         return "request_limit" if self.requests > self.limits.rounds else ""
 
     def call(self, tool: str, arguments: Mapping[str, Json]) -> Seen:
-        """Run one probe and keep its receipt. Never raises for what a probe does."""
+        """Run one probe and keep its receipt. Never raises for what a probe does; NotRecorded in replay."""
         try:
             receipt, content = getattr(self.probes, tool)(**arguments)
+        except NotRecorded:  # a replay without its evidence says nothing about the tool
+            raise
         except Exception as fault:
             receipt, content = crashed(self.given.record, tool, arguments, fault), {}
         self.receipts.append(receipt)

@@ -13,7 +13,7 @@ from typing import Literal
 
 from pipeline import compute, tiers
 from pipeline.derivation import Derivation, Inputs, Rules, estimate, signals
-from pipeline.derivation import _ineligible as why_ineligible
+from pipeline.derivation import ineligible as why_ineligible
 from pipeline.editions import Edition
 from pipeline.events import CANNOT_TELL, QUESTIONS, SETTLING, SIGNALS, STANDS, WRONG, Event, Question
 from pipeline.evidence import Json, Label, Receipt, Signal, Status, Verification

@@ -177,12 +177,12 @@ def derive(inputs: Inputs, receipts: Mapping[str, Receipt], rules: Rules) -> Der
         score_published=published,
         tier=tier,
         band=compute.band(hours.mid, rules.band_edges_hours),
-        ineligible=tuple(_ineligible(inputs, found, tier, hours, rules)),
+        ineligible=tuple(ineligible(inputs, found, tier, hours, rules)),
         row_hash=judged_hash(inputs, found, receipts),
     )
 
 
-def _ineligible(
+def ineligible(
     inputs: Inputs, found: Sequence[Label], tier: Tier | None, hours: compute.Estimate, rules: Rules
 ) -> list[str]:
     """Why a row may not enter the pool; the first reason is the one that exclusions carry.

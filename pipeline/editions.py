@@ -217,13 +217,13 @@ class Edition(_Settings):
     @property
     def hash(self) -> str:
         """sha256 over the canonical JSON of every setting, inherited ones included; no file path is part of it."""
-        return digest(self._settings())
+        return digest(self.settings())
 
     def part(self, stage: str) -> dict[str, Any]:
         """The settings a stage reads, as JSON values. Raises KeyError naming the stages for an unknown one."""
         if stage not in _READS:
             raise KeyError(f"no stage {stage!r}; stages are {', '.join(_READS)}")
-        settings = self._settings()
+        settings = self.settings()
         part = {key: settings[key] for key in _READS[stage]}
         if stage == "sample" and self.until is not None:
             part["scoring"] = settings["scoring"]  # which tier a paper counts for decides when to stop
@@ -233,7 +233,7 @@ class Edition(_Settings):
         """This edition with some keys changed, checked as if written in a file. The name stays."""
         return _build(_inherit(self._given, dict(changes)), f"a variant of {self.name}", self._folder, self._world_path)
 
-    def _settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         settings = self.model_dump(mode="json", exclude={"extends"})
         if self.world is not None and not data(self.world).is_dir():
             settings["world"] = PurePath(self.world).name  # where a folder lies on this machine is not a setting

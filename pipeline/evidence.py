@@ -28,6 +28,10 @@ def digest(value: Json) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
+class NotRecorded(LookupError):
+    """Replay asked for an exchange that the record does not hold. No tool may make a receipt of it."""
+
+
 class Outcome(StrEnum):
     """What one tool call established about its subject."""
 
@@ -399,7 +403,8 @@ def label(claim: Claim, receipts: Sequence[Receipt], context: Context) -> Label:
     value, how, used, reason = min(verdicts, key=lambda verdict: rank[verdict[0]])
     if value is True:
         used = tuple(r for verdict in verdicts for r in verdict[2])
-    unknown = set(claim.cited) - {r.id for r in receipts}
+    # Ids are hashes: a word that cites nothing does not pay for them.
+    unknown = set(claim.cited) - {r.id for r in receipts} if claim.cited else set()
     if value is None:
         status = Status.UNVERIFIED
     elif value != claim.value:

@@ -191,7 +191,7 @@ def _selection(
 
 
 def documents(material: Material, made: Composition) -> dict[str, Json]:
-    return {"edition.json": material.edition._settings(), "funnel.json": funnel(material, made)}
+    return {"edition.json": material.edition.settings(), "funnel.json": funnel(material, made)}
 
 
 def jsonl(lines: Sequence[Mapping[str, Json]]) -> bytes:

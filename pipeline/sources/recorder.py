@@ -17,7 +17,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 import httpx2
 import requests.adapters
 
-from pipeline.evidence import Exchange
+from pipeline.evidence import Exchange, NotRecorded
 from pipeline.record import Record, Sighting, request_key
 from pipeline.sources.adapters import RecordedAdapter, RecordedTransport
 from pipeline.sources.clocks import Clock
@@ -37,14 +37,9 @@ SIGHTING_HEADERS = frozenset(
     | {"x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "x-ratelimit-resource", "ratelimit-policy"}
 )
 RATE_LIMITED = "reclaim-rate-limited"
-"""A header of ours: the answer says "not now". What it was read from (counters, waits) is volatile and not kept here.
-A header of ours: the answer says "not now". What it was read from (counters, waits) is volatile and not kept here."""
+"""A header of ours: the answer says "not now". What it was read from (counters, waits) is volatile and not kept here."""
 TRUNCATED = "reclaim-truncated"
 """A header of ours: the body was longer than the bytes kept."""
-
-
-class NotRecorded(LookupError):
-    """Replay asked for an exchange that the record does not hold."""
 
 
 @dataclass(frozen=True, slots=True)

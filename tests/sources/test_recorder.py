@@ -14,10 +14,11 @@ import httpx2
 import pytest
 import requests
 
+from pipeline.evidence import NotRecorded
 from pipeline.record import request_key
 from pipeline.sources.clocks import SimulatedClock
 from pipeline.sources.pacing import Limits
-from pipeline.sources.recorder import RATE_LIMITED, TRUNCATED, NotRecorded, Recorder
+from pipeline.sources.recorder import RATE_LIMITED, TRUNCATED, Recorder
 from pipeline.store import Store
 
 URL = "https://example.org/page"
