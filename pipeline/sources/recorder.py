@@ -37,7 +37,7 @@ SIGHTING_HEADERS = frozenset(
     | {"x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "x-ratelimit-resource", "ratelimit-policy"}
 )
 RATE_LIMITED = "reclaim-rate-limited"
-"""A header of ours: the answer says "not now". What it was read from (counters, waits) is volatile and not kept here."""
+"""A header of ours: the answer says "not now". What it was read from (counters, waits) is volatile, not kept here."""
 TRUNCATED = "reclaim-truncated"
 """A header of ours: the body was longer than the bytes kept."""
 
