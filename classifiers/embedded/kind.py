@@ -62,9 +62,9 @@ _UNTRAINED = re.compile(
     re.IGNORECASE,
 )
 _WE_TRAIN = re.compile(
-    r"\b(adapters?|lora\b|tuned|we (?:\w+ )?(?:pre-?train|train|fine-?tune|optimi[sz]e)|(?:is|are|was"
+    r"\b(we (?:\w+ )?(?:pre-?train|train|fine-?tune|optimi[sz]e)|(?:is|are|was"
     r"|were) (?:\w+ )?(?:trained|fine-?tuned|pre-?trained|optimi[sz]ed)"
-    r"|training (?:one|a|the|our|takes|took|uses|for|on)|epochs|learning rate|adamw?\b|sgd\b|batch size)",
+    r"|training (?:one|a|the|our|takes|took|uses|for|on)|epochs|learning rate|adamw?\b|sgd\b)",
     re.IGNORECASE,
 )
 _ABOUT_TRAINING = re.compile(
@@ -109,9 +109,10 @@ def training_of(paper: Paper, claim: Claim | None, candidate: Candidate | None, 
     own = [s for s in untrained if re.search(r"\b(we|our|ours|all|is|are|requires?|method)\b", s.text, re.IGNORECASE)]
     if own and (not trains or any(s.place in ("abstract", "title") for s in own)):
         return Trained("none", own[0].text)
-    if needs.paid_api and not trains:
+    if not trains:
+        # Nothing in the paper trains anything; whether the quote says so is decided elsewhere.
         prompted = next((s.text for s in body if re.search(r"\bprompt(?:s|ed|ing)?\b", s.text, re.IGNORECASE)), "")
-        return Trained("none", prompted or needs.paid_api)
+        return Trained("none", (prompted or needs.paid_api) if needs.paid_api else "")
     return Trained("trained", "")
 
 

@@ -21,7 +21,7 @@ def wanted(view: View) -> list[Call]:
     """The calls worth making now, in order, each once; those already made are left to the caller to drop."""
     if view.reading.kind != "empirical":
         return []
-    calls = [*_leads(view), *_homes(view)]
+    calls = [*_leads(view), *_behind_pages(view), *_homes(view)]
     if not calls or all(_made(view, c) for c in calls):
         calls += [*_code_searches(view), *_weights_searches(view), *_data_searches(view)]
     return list({c.key: c for c in calls}.values())
@@ -40,6 +40,16 @@ def _leads(view: View) -> Iterator[Call]:
         urls = [str(u) for u in (*(facts.get("readme_links") or ()), *(facts.get("links") or ()))]
         artifact = [u for u in urls if artifacts.on(u, artifacts.ARTIFACT_HOSTS) and not _is_page(u)]
         yield from (call_for(u) for u in artifact[:FOLLOWED])
+
+
+def _behind_pages(view: View) -> Iterator[Call]:
+    """An own page `owner.github.io/name` is built from the repository `owner/name`: the first place to look for
+    code.
+    """
+    for subject in view.own:
+        page = re.fullmatch(r"url:https://([\w-]+)\.github\.io/([\w.-]+)", subject)
+        if page is not None:
+            yield Call.of("github_repo", repo=f"{page[1]}/{page[2]}")
 
 
 def _is_page(url: str) -> bool:
@@ -85,6 +95,8 @@ def _code_searches(view: View) -> Iterator[Call]:
         yield Call.of("github_search_repositories", query=_query(second))
     else:
         yield Call.of("github_search_code", query=_query(title))
+    if known and len(known[0]) >= 5 and not known[0].islower():
+        yield Call.of("github_search_repositories", query=_query(known[0]))
     likely = [hit for hit in view.results("github_search_repositories") if _likely(hit, title, known)]
     yield from (Call.of("github_repo", repo=hit) for hit in likely[:3])
 
