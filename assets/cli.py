@@ -69,7 +69,9 @@ def _parser() -> argparse.ArgumentParser:
     one.set_defaults(run=_inspect)
 
     one = commands.add_parser("evaluate", help="hold a classifier against what readers labelled on gold papers")
-    one.add_argument("--gold", type=Path, required=True, metavar="FOLDER", help="papers/ID/{src,meta.json}, repos/*.json")
+    one.add_argument(
+        "--gold", type=Path, required=True, metavar="FOLDER", help="papers/ID/{src,meta.json}, repos/*.json"
+    )
     one.add_argument("--classifier", default="embedded")
     one.add_argument("--json", type=Path, metavar="FILE", help="also write every judgement as JSON")
     one.add_argument("--html", type=Path, metavar="FILE", help="also write the report as one HTML page")

@@ -48,15 +48,17 @@ def command(arguments: argparse.Namespace) -> int:
         except (GoldError, WorldError, NoSuchModel) as error:
             print(f"reclaim: {error}", file=sys.stderr)
             return 1
-    for place, text in (
-        (arguments.json, lambda: json.dumps(card.to_json(), indent=2, ensure_ascii=False) + "\n"),
-        (arguments.html, lambda: page(card)),
-    ):
-        if place is not None:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text(), encoding="utf-8")
+    if arguments.json is not None:
+        _write(arguments.json, json.dumps(card.to_json(), indent=2, ensure_ascii=False) + "\n")
+    if arguments.html is not None:
+        _write(arguments.html, page(card))
     print("\n".join(card.lines()))
     return 0
+
+
+def _write(place: Path, text: str) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(text, encoding="utf-8")
 
 
 def evaluate(folder: Path, classifier: str, root: Path, say: Callable[[str], None]) -> Scorecard:

@@ -89,9 +89,7 @@ def judge(gold: GoldPaper, ours: Said) -> tuple[Judged, ...]:
         *_own_links(gold, ours),
         *_hidden_and_foreign(gold, ours),
         *_commented(gold, ours),
-        *_simple(
-            gold, "paper kind", lambda k: k.kind, "kind", ours.kind or "nothing", ours.kind_evidence or ours.trouble
-        ),
+        *_simple(gold, "paper kind", lambda k: k.kind, "kind", ours.kind, ours.kind_evidence or ours.trouble),
         *_statements(gold, ours),
         *_mentions(gold, ours),
         *_targets(gold, ours),
@@ -148,8 +146,10 @@ def _standard(ours: Said) -> tuple[str | None, str]:
 
 
 def _own_links(gold: GoldPaper, ours: Said) -> Iterator[Judged]:
-    """Every link that somebody calls own or foreign, once a paper. Places that a reader gives as own data or weights are
-    no mistake, and no code link either: they are left out."""
+    """Every link that somebody calls own or foreign, once a paper.
+
+    Places that a reader gives as own data or weights are no mistake, and no code link either: they are left out.
+    """
     claimed = {link.subject: link for link in ours.links if link.shown == "own"}
     standings = [_standings(labels) for labels in gold.readers]
     for against, label in _rows(gold, standings):
@@ -388,7 +388,7 @@ def _tiers(gold: GoldPaper, ours: Said) -> Iterator[Judged]:
         yield _judged("tier: with repository", "first", gold, theirs, tier, evidence, note)
 
 
-# ------------------------------------------------------------------------------------------------------------ what all use
+# --------------------------------------------------------------------------------------------------------- what all use
 
 
 def _simple(

@@ -39,8 +39,8 @@ class Share:
 class Tally:
     """One row: a measure against one side. `open` are comparisons that we left open; they count in neither k nor n.
 
-    `precision` and `recall` are of the answer "yes", None where they mean nothing; an open answer is no hit, so it counts
-    in recall. `readers`: how often the two readers give each other's label, None where only one labelled it.
+    `precision` and `recall` are of the answer "yes", None where they mean nothing; an open answer is no hit, so it
+    counts in recall. `readers`: how often the two readers give each other's label, None where only one labelled it.
     """
 
     measure: Measure
@@ -110,7 +110,7 @@ class Scorecard:
 def scorecard(
     classifier: str, gold: str, papers: Sequence[str], judged: Iterable[Judged], trouble: Sequence[tuple[str, str]] = ()
 ) -> Scorecard:
-    """Count everything. The order is that of the measures, then papers by name: nothing depends on who finished first."""
+    """Count everything, in the order of the measures, then by paper: nothing depends on who finished first."""
     listed = sorted(judged, key=lambda one: (_ORDER[one.measure], _AGAINST.index(one.against), one.paper))
     return Scorecard(
         classifier=classifier,
