@@ -29,7 +29,7 @@ def check(desk: Desk) -> tuple[str, ...]:
     seen: set[str] = set()
     _resolve(desk, [link.url for link in ordered(desk.given.paper)], seen)
     _resolve(desk, _supplement_urls(desk), seen)
-    own = {subject(link.url) for link in desk.given.paper.links if presented_as_own(link)}
+    own = {subject(link.url) for link in desk.given.paper.links if presented_as_own(link, desk.given.paper.title)}
     readmes = [r for r in desk.receipts[start:] if {r.subject, subject_asked(r.tool, r.arguments)} & own]
     _resolve(desk, [str(url) for r in readmes for url in r.facts.get("readme_links") or ()], seen)
     return tuple(r.id for r in desk.receipts[start:])
@@ -43,7 +43,7 @@ def ordered(paper: Paper) -> list[Link]:
     """
 
     def rank(link: Link) -> int:
-        if presented_as_own(link):
+        if presented_as_own(link, paper.title):
             return 0
         host = 0 if on(link.url, ARTIFACT_HOSTS) else 2 if on(link.url, PAPER_HOSTS) else 1
         return 1 + host + (0 if link.visible and link.place != "bibliography" else 3)

@@ -42,14 +42,17 @@ _OWN = re.compile(
     r"|code(?: and \w+)* (?:is|are|can be|at|for this|available)"
     r"|(?:source )?code\s*:|code available|code repository|project\s?page|project website"
     r"|available (?:at|from|on|here|under|in)"
-    r"|released (?:at|under|on)|open-?sourced|reproduce our|supplementary code|implementation (?:is|can be|available))",
+    r"|released (?:at|under|on)|open-?sourced|reproduce our|supplementary code|implementation (?:is|can be|available)"
+    r"|the code (?:on|in|from)|code (?:on|at) (?:github|gitlab|zenodo|hugging ?face)"
+    r"|(?:code|implementation|(?:trained )?(?:models?|weights|checkpoints?|polic(?:y|ies))|software|demo)\s*:)",
     re.IGNORECASE,
 )
 _FOREIGN = re.compile(
     r"\b(baselines?|compared? (?:with|to|against)|(?:is|are|was|were) based on|buil(?:t|ds?|ding) (?:up)?on"
     r"|borrow(?:ed|s)?|adapted from|proposed (?:by|in)|original (?:code|implementation|repository|authors)"
     r"|their (?:code|implementation|official|repository)|et al|third[- ]party"
-    r"|we (?:use|used|adopt|follow|employ) (?:the|their)"
+    r"|we (?:use|used|adopt|follow|employ) (?:the|their)|(?:start|starts|started|starting) from"
+    r"|initiali[sz]ed (?:from|with|by)|(?:public|released|frozen|pre-?trained) (?:\w+ )?(?:backbone|base model)"
     r"|official (?:code|implementation|repository|checkpoints?) (?:of|from|for)|implementation (?:of|from|provided))\b",
     re.IGNORECASE,
 )
@@ -97,8 +100,22 @@ def url(subject_: str) -> str:
     return rest
 
 
-def presented_as_own(link: Link) -> bool:
-    """Whether the paper itself, where a reader sees it, presents this link as its authors' place."""
+def named_after(url: str, title: str) -> bool:
+    """Whether a repository or Hub entry carries the name before the title's colon, as a whole word of four letters or
+    more."""
+    head, colon, _ = title.partition(":")
+    name = _squeezed(head)
+    if not colon or len(name) < 4 or not on(url, ARTIFACT_HOSTS):
+        return False
+    last = _path(url).removesuffix(".git").rpartition("/")[2]
+    return name in {_squeezed(last), *(_squeezed(word) for word in re.split(r"[-_.]", last))}
+
+
+def presented_as_own(link: Link, title: str = "") -> bool:
+    """Whether the paper itself, where a reader sees it, presents this link as its authors' place.
+
+    `title`: the paper's; a place named after it is its own unless the sentence says otherwise.
+    """
     if not link.visible or link.place in ("bibliography", "comment", "unrendered") or on(link.url, PAPER_HOSTS):
         return False
     said_own = bool(_OWN.search(f"{link.sentence} {link.visible_text}"))
@@ -107,7 +124,7 @@ def presented_as_own(link: Link) -> bool:
         return said_own or on(link.url, ARTIFACT_HOSTS) or on(link.url, PAGE_HOSTS) or bool(_path(link.url))
     if _FOREIGN.search(link.sentence):
         return False
-    return link.place == "abstract" or said_own
+    return link.place == "abstract" or said_own or named_after(link.url, title)
 
 
 def linked(paper: Paper) -> tuple[str, ...]:
@@ -141,7 +158,8 @@ def own(paper: Paper, receipts: Sequence[Receipt], has_supplement: bool) -> tupl
     place leads to it and it carries the same name: an own page to its only repository, an own README to Hub entries of
     the same owner or name.
     """
-    found = dict.fromkeys(subject(link.url) for link in paper.links if presented_as_own(link))
+    presented = dict.fromkeys(subject(link.url) for link in paper.links if presented_as_own(link, paper.title))
+    found = dict(presented)
     if has_supplement:
         found["supplement:"] = None
     for receipt in receipts:
@@ -166,8 +184,7 @@ def own(paper: Paper, receipts: Sequence[Receipt], has_supplement: bool) -> tupl
                         found[lead] = None
     seen = {name for receipt in receipts for name in _asked(receipt)}
     # A place that only a README named and nobody probed is no claim of the paper's.
-    presented = {subject(link.url) for link in paper.links if presented_as_own(link)} | {"supplement:"}
-    return tuple(s for s in found if s in presented or s in seen)
+    return tuple(s for s in found if s in presented or s in seen or s == "supplement:")
 
 
 def resolved(subject_: str, receipts: Sequence[Receipt]) -> bool:

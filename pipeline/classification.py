@@ -245,6 +245,13 @@ def _not_needed(signal: Signal, answer: Answer, paper: Paper) -> str:
     """
     if answer.paper_kind != "empirical":
         return f"not needed: a {answer.paper_kind} paper"
+    if signal is Signal.WEIGHTS and answer.training == "none" and reference.paid_api(answer.needs.paid_api):
+        quote = answer.needs.paid_api
+        return (
+            f"not needed, as the paper calls a closed model: {quote[:QUOTE_LIMIT]}"
+            if paper.find(quote) is not None
+            else ""
+        )
     if signal is Signal.WEIGHTS and answer.training in ("none", "is_the_experiment"):
         quote, pattern = answer.training_quote, _NOTHING_TRAINED if answer.training == "none" else _TRAINS
     elif signal in (Signal.DATA, Signal.STANDARD) and not answer.datasets:
