@@ -234,8 +234,10 @@ class Edition(_Settings):
         return _build(_inherit(self._given, dict(changes)), f"a variant of {self.name}", self._folder, self._world_path)
 
     def settings(self) -> dict[str, Any]:
+        """Every setting as JSON values, inherited ones included: what is hashed and what a release carries."""
         settings = self.model_dump(mode="json", exclude={"extends"})
-        if self.world is not None and not data(self.world).is_dir():
+        shipped = self.world is not None and not PurePath(self.world).is_absolute() and data(self.world).is_dir()
+        if self.world is not None and not shipped:
             settings["world"] = PurePath(self.world).name  # where a folder lies on this machine is not a setting
         if self._world_path is not None:
             settings["world"] = self._world_path.resolve().name

@@ -198,6 +198,17 @@ def test_where_the_world_lies_is_not_part_of_the_hash(tmp_path):
         load("sample-2025", world=tmp_path / "three")
 
 
+def test_an_edition_in_a_world_folder_keeps_its_hash_when_that_folder_is_gone(tmp_path):
+    folder = tmp_path / "a-world"
+    folder.mkdir()
+    here = load(_write(tmp_path, "e", BASE.replace('"a-world"', f'"{folder}"')))
+    assert here.world_path == folder
+    before = here.hash, here.settings()
+    folder.rmdir()
+    assert (here.hash, here.settings()) == before
+    assert before[1]["world"] == "a-world"
+
+
 def test_a_world_beside_the_edition_file_is_found(tmp_path):
     (tmp_path / "a-world").mkdir()
     assert load(_write(tmp_path, "e", BASE)).world_path == tmp_path / "a-world"
