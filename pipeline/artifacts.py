@@ -47,6 +47,7 @@ _OWN = re.compile(
     r"|(?:code|implementation|(?:trained )?(?:models?|weights|checkpoints?|polic(?:y|ies))|software|demo)\s*:)",
     re.IGNORECASE,
 )
+_CLAUSE = re.compile(r";|https?://\S+|[.!?]\s+(?=[A-Z])")
 _FOREIGN = re.compile(
     r"\b(baselines?|compared? (?:with|to|against)|(?:is|are|was|were) based on|buil(?:t|ds?|ding) (?:up)?on"
     r"|borrow(?:ed|s)?|adapted from|proposed (?:by|in)|original (?:code|implementation|repository|authors)"
@@ -100,6 +101,20 @@ def url(subject_: str) -> str:
     return rest
 
 
+def clause(link: Link) -> str:
+    """The part of its sentence that speaks of this link: from the link or clause before it up to the link.
+
+    "Code at A; the backbone we start from is at B" presents A as own and B as somebody else's.
+    """
+    shown = next((s for s in (link.url, link.raw, link.visible_text) if s and s in link.sentence), "")
+    before, found, after = link.sentence.partition(shown) if shown else (link.sentence, "", "")
+    if not found:
+        return link.sentence
+    start = max((m.end() for m in _CLAUSE.finditer(before)), default=0)
+    # What follows counts only where nothing stands before: "URL holds our code".
+    return before[start:] + found if before[start:].strip(" (:") else f"{found}{_CLAUSE.split(after, maxsplit=1)[0]}"
+
+
 def named_after(url: str, title: str) -> bool:
     """Whether a repository or Hub entry carries the name before the title's colon, as a whole word of four letters or
     more."""
@@ -118,11 +133,12 @@ def presented_as_own(link: Link, title: str = "") -> bool:
     """
     if not link.visible or link.place in ("bibliography", "comment", "unrendered") or on(link.url, PAPER_HOSTS):
         return False
-    said_own = bool(_OWN.search(f"{link.sentence} {link.visible_text}"))
+    said = clause(link)
+    said_own = bool(_OWN.search(f"{said} {link.visible_text}"))
     if link.place in ("title", "thanks"):
         # Under the title stand affiliations too: a bare home page there is an employer's.
         return said_own or on(link.url, ARTIFACT_HOSTS) or on(link.url, PAGE_HOSTS) or bool(_path(link.url))
-    if _FOREIGN.search(link.sentence):
+    if _FOREIGN.search(said):
         return False
     return link.place == "abstract" or said_own or named_after(link.url, title)
 

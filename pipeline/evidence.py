@@ -278,7 +278,11 @@ def meets_rule(signal: Signal, receipt: Receipt, context: Context) -> bool:
     if receipt.outcome is not Outcome.AVAILABLE or facts.get("authenticated"):
         return False
     if signal is Signal.CODE:
-        return bool(facts.get("code_files")) and not (context.training_needed and facts.get("eval_only"))
+        if context.training_needed and facts.get("eval_only"):
+            return False
+        # A wrapper around a submodule that a stranger does not reach runs nothing.
+        hollow = any(m.get("reached") is False for m in facts.get("submodules") or ())
+        return bool(facts.get("train_entries") or (facts.get("code_files") and not hollow))
     if signal is Signal.WEIGHTS:
         return bool(facts.get("weights_open") and not facts.get("adapter_only"))
     if receipt.subject in context.gated_homes:

@@ -142,6 +142,7 @@ def _repository(reach: Reach, repo: str, ref: str | None, *, readme: bool) -> Fi
     listing = _tree_of(reach, full_name, branch)
     if isinstance(listing, tuple):
         return _closed(asked, listing, facts, full_name)
+    _locate(reach, full_name, str(listing.commit or branch), listing.submodules)
     facts |= about_files(listing.entries) | {
         "commit": listing.commit if listing.entries else None,
         "empty": listing.empty,
@@ -282,6 +283,24 @@ def _add(listing: _Listing, entries: Sequence[dict[str, Any]], prefix: str) -> N
             listing.entries.append(Entry(path, entry.get("size")))
         elif entry.get("type") == "commit":
             listing.submodules.append({"path": path, "sha": entry.get("sha")})
+
+
+_SUBMODULE = re.compile(r"path\s*=\s*(\S+)\s+url\s*=\s*(\S+)|url\s*=\s*(\S+)\s+path\s*=\s*(\S+)")
+_LOCATED = 5
+"""Submodules of one repository whose homes are asked for."""
+
+
+def _locate(reach: Reach, full_name: str, ref: str, submodules: list[dict[str, Json]]) -> None:
+    """Say of each submodule where it lives and whether a stranger reaches that place: code may lie nowhere else."""
+    if not submodules:
+        return
+    told = reach.get(f"https://raw.githubusercontent.com/{full_name}/{ref}/.gitmodules")
+    text = told.body.decode(errors="replace") if told.status == 200 else ""
+    urls = {m[1] or m[4]: m[2] or m[3] for m in _SUBMODULE.finditer(text)}
+    for module in submodules[:_LOCATED]:
+        url = module["url"] = urls.get(str(module["path"]))
+        named = re.search(r"github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?/?$", url or "")
+        module["reached"] = reach.github(f"/repos/{named[1]}").status == 200 if named else None
 
 
 def _readme(reach: Reach, full_name: str, ref: str, entries: Sequence[Entry], unseen: list[str]) -> str:

@@ -82,6 +82,13 @@ def test_evaluation_scripts_do_not_run_an_experiment_that_trains():
     assert judge(only_eval, context=replace(CODE, training_needed=False)).value is True
 
 
+def test_a_wrapper_around_a_private_submodule_is_not_code():
+    hollow = receipt(code_files=1, submodules=[{"path": "core", "url": "u", "reached": False}])
+    assert judge(hollow, search("a"), search("b")).value is False
+    whole = receipt(code_files=1, submodules=[{"path": "core", "url": "u", "reached": True}])
+    assert judge(whole).value is True
+
+
 def test_undetermined_never_becomes_true_or_false():
     found = judge(receipt(outcome=Outcome.UNDETERMINED), search("title"), search("method"), value=False)
     assert (found.value, found.verification) == (None, Verification.TOOL_FAILED)
