@@ -7,12 +7,12 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from classifiers.examination import Examined
-from classifiers.preflight import Missing, missing, own_places
+from classifiers.preflight import Missing, missing, own_places, why
 from pipeline import compute, tiers
 from pipeline.artifacts import current, presented_as_own, subject, url
 from pipeline.corpus import Exclusion
 from pipeline.derivation import Derivation, PartInput, signals
-from pipeline.evidence import Json, Label, Outcome, Receipt, Signal, Verification
+from pipeline.evidence import Json, Label, Outcome, Receipt, Signal
 from pipeline.paper import Paper
 from pipeline.targets import Target
 from pipeline.tiers import Tier
@@ -63,7 +63,7 @@ def as_text(found: Examined | Exclusion, way: str) -> str:
         ("Passed over", _passed(found)),
         ("Links", _links(found.paper, derived, receipts)),
         ("Signals", _signals(derived, receipts)),
-        ("Hours", _hours(derived)),
+        ("Hours", _hours(found.paper, derived)),
         ("Tier", _tier(derived, way)),
         ("Missing for Run, most useful first", _missing(derived, lacking, way)),
     ):
@@ -128,7 +128,7 @@ def _target(found: Examined, derived: Derivation) -> Iterator[str]:
     yield from _wrap(f"reproduced if {bar_words(target)}", "  ", "    ")
     answer = found.episode.answer
     if answer and answer.target and answer.target.why:
-        yield from _wrap(f"why this one: {answer.target.why}", "  ", "    ")
+        yield from _wrap(f"why this one (points): {answer.target.why}", "  ", "    ")
     for problem in derived.inputs.target_problems:
         yield from _wrap(f"cannot be graded: {problem}", "  ", "    ")
 
@@ -213,11 +213,9 @@ def why_words(label: Label) -> str:
     """A label's reason for somebody who does not know our rules; subjects as addresses."""
     if label.value and label.signal in _ENOUGH:
         return _ENOUGH[label.signal]
-    if label.verification is Verification.SEARCHED_NOT_FOUND and label.signal is not Signal.STANDARD:
-        return "every link was resolved, and complete searches found nothing that would do"
     if not label.applicable:
         return label.reason.removeprefix("not needed, ").removeprefix("not needed: ")
-    return plain(re.sub(r"^undetermined: ", "no settled answer from ", label.reason))
+    return plain(re.sub(r"^undetermined: ", "no settled answer from ", why(label)))
 
 
 def plain(reason: str) -> str:
@@ -258,10 +256,13 @@ def _names(entries: Iterable[Json]) -> str:
     return ", ".join(listed[:2]) + (f" and {len(listed) - 2} more" if len(listed) > 2 else "")
 
 
-def _hours(derived: Derivation) -> Iterator[str]:
+def _hours(paper: Paper, derived: Derivation) -> Iterator[str]:
     hours = derived.estimate
     if hours.mid is None:
         yield from _wrap(f"unknown: {hours.reason}", "  ")
+        for one in [m for m in paper.compute if not (m.denial or m.acknowledgement)][:3]:
+            quote = textwrap.shorten(one.quote, 220, placeholder=" …")
+            yield from _wrap(f"the paper says: “{quote}” ({one.anchor.file}:{one.anchor.line})", "  - ", "    ")
     else:
         band = f", band {derived.band}" if derived.band else ", above every band"
         low, high = f"{hours.low:.2g}", f"{hours.high:.2g}"

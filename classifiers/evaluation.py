@@ -158,6 +158,8 @@ def _own_links(gold: GoldPaper, ours: Said) -> Iterator[Judged]:
             if theirs is not None and theirs.standing == "own data or weights":
                 continue
             own = theirs is not None and theirs.standing == "own"
+            if ours.trouble and not own:
+                continue  # nothing was judged, so nothing was told apart
             if not own and name not in claimed and (theirs is None or theirs.standing == "unrendered"):
                 continue
             yield _judged(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pipeline.artifacts import CODE_HOSTS, current, names, on, presented_as_own, subject, url
 from pipeline.derivation import Derivation
-from pipeline.evidence import Outcome, Receipt, Signal
+from pipeline.evidence import Label, Outcome, Receipt, Signal, Verification
 from pipeline.paper import Paper
 from pipeline.tiers import Tier
 
@@ -32,14 +32,24 @@ def missing(paper: Paper, derived: Derivation, receipts: Sequence[Receipt]) -> t
         *_code(paper, derived, receipts),
         *_hidden(paper, derived, receipts),
         *_weights(derived, receipts),
+        *_gone(paper, derived, receipts),
         *_target(derived),
         *_hours(derived),
         *_needs(derived),
         *_licences(derived, receipts),
         *_unanswered(paper, derived, receipts),
-        *_unknown(derived, receipts),
+        *_unknown(paper, derived, receipts),
     ]
     return tuple(dict.fromkeys(found))
+
+
+SEARCHED = "every link was resolved, and complete searches found nothing that would do"
+
+
+def why(label: Label) -> str:
+    """A label's reason, with what "nothing found" rests on."""
+    searched = label.verification is Verification.SEARCHED_NOT_FOUND and label.signal is not Signal.STANDARD
+    return SEARCHED if searched else label.reason
 
 
 def own_places(derived: Derivation) -> tuple[str, ...]:
@@ -54,7 +64,7 @@ def _data(derived: Derivation) -> Iterator[Missing]:
         return
     sets = ", ".join(derived.inputs.datasets) or "no data set is named"
     if data.value is False and standard.value is False:
-        yield Missing(f"No open place was found for the target's data ({sets}).", f"{data.reason}; {standard.reason}")
+        yield Missing(f"No open place was found for the target's data ({sets}).", f"{why(data)}; {why(standard)}")
 
 
 def _code(paper: Paper, derived: Derivation, receipts: Sequence[Receipt]) -> Iterator[Missing]:
@@ -126,7 +136,7 @@ def _weights(derived: Derivation, receipts: Sequence[Receipt]) -> Iterator[Missi
         elif receipt.facts.get("adapter_only"):
             yield Missing(f"{url(receipt.subject)} holds an adapter without its base.", receipt.reason)
     if label.value is False and not any(by_id[i].outcome is Outcome.GATED for i in label.receipts if i in by_id):
-        yield Missing("No checkpoint of exactly the target's configuration is open to a stranger.", label.reason)
+        yield Missing("No checkpoint of exactly the target's configuration is open to a stranger.", why(label))
 
 
 def _target(derived: Derivation) -> Iterator[Missing]:
@@ -140,8 +150,9 @@ def _target(derived: Derivation) -> Iterator[Missing]:
 
 
 def _hours(derived: Derivation) -> Iterator[Missing]:
-    if derived.estimate.mid is None and not derived.estimate.api_only:
-        yield Missing("The hours of one rerun cannot be derived.", derived.estimate.reason)
+    if derived.estimate.mid is None and not derived.inputs.needs.get("paid_api"):
+        why = derived.estimate.reason if derived.inputs.compute else derived.inputs.basis or derived.estimate.reason
+        yield Missing("The hours of one rerun cannot be derived.", why)
     for reason in derived.ineligible:
         if reason.startswith("above the cap"):
             yield Missing("One rerun costs more than the benchmark takes.", reason)
@@ -167,22 +178,37 @@ def _licences(derived: Derivation, receipts: Sequence[Receipt]) -> Iterator[Miss
             yield Missing(f"{url(receipt.subject)} has no licence.", "its host recognises no licence file")
 
 
-def _unanswered(paper: Paper, derived: Derivation, receipts: Sequence[Receipt]) -> Iterator[Missing]:
-    """Own places and data places that were asked and gave no answer: a release would ask again on another day."""
+def _waiting(paper: Paper, derived: Derivation, receipts: Sequence[Receipt]) -> list[Receipt]:
+    """Own places and data places that were asked and settled nothing: a release asks them again a day later."""
     wanted = {current(subject(link.url), receipts) for link in paper.links if presented_as_own(link)}
     wanted |= {r.subject for r in receipts for name in derived.inputs.datasets if ":" in r.subject and names(name, r)}
     settled = {r.subject for r in receipts if r.outcome is not Outcome.UNDETERMINED}
-    for receipt in receipts:
-        if receipt.subject in wanted - settled and not receipt.subject.startswith("search:") and receipt.exchanges:
+    asked = [r for r in receipts if r.exchanges and not r.subject.startswith("search:")]
+    return list({r.subject: r for r in asked if r.subject in wanted - settled}.values())
+
+
+def _gone(paper: Paper, derived: Derivation, receipts: Sequence[Receipt]) -> Iterator[Missing]:
+    for receipt in _waiting(paper, derived, receipts):
+        kind, _, said = receipt.reason.partition(": ")
+        if kind == "gone_once":
+            yield Missing(
+                f"{url(receipt.subject)} is not there.", f"{said}, once; two such answers a day apart prove it"
+            )
+
+
+def _unanswered(paper: Paper, derived: Derivation, receipts: Sequence[Receipt]) -> Iterator[Missing]:
+    for receipt in _waiting(paper, derived, receipts):
+        if not receipt.reason.startswith("gone_once"):
             yield Missing(f"{url(receipt.subject)} gave no answer.", receipt.reason)
 
 
-def _unknown(derived: Derivation, receipts: Sequence[Receipt]) -> Iterator[Missing]:
-    """Questions that were asked and stayed open; where nobody was asked, there is nothing to say."""
+def _unknown(paper: Paper, derived: Derivation, receipts: Sequence[Receipt]) -> Iterator[Missing]:
+    """Questions that were asked and stayed open for another reason than a place that is listed already."""
     if not any(receipt.exchanges for receipt in receipts):
         return
+    listed = [receipt.subject for receipt in _waiting(paper, derived, receipts)]
     for label in derived.labels:
-        if label.value is None and label.signal in _OPEN:
+        if label.value is None and label.signal in _OPEN and not any(name in label.reason for name in listed):
             yield Missing(f"It stays open whether {_OPEN[label.signal]}.", label.reason)
 
 
