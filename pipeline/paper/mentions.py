@@ -19,14 +19,13 @@ REACH = 3  # sentences a device is carried on
 MAX_TABLE_MENTIONS = 60  # of one table
 
 # A compute statement has one of these in it: only such sentences are read closely.
-_STRONG = (
-    "GPU CPU TPU NPU hour minute hrs seconds -day NVIDIA Nvidia RTX GTX Titan TITAN MacBook laptop Xeon EPYC FLOP $ "
-    "USD A100 H100 V100 H200 H800 A800 H20 A40 A6000 A5000 A4000 A30 A10 A16 L40 L20 T4 L4 P100 P40 K80 K40 M40 M60 "
-    "B200 MI1 MI2 MI3 Gaudi Ascend 3090 4090 2080 1080 3080 5090 1660 Colab Quadro GeForce Tesla Radeon Jetson IPU "
-    "Cerebras Trainium Trillium Threadripper Ryzen Graviton DGX Instinct"
+_NAMED = re.compile(
+    r"[A-Z$](?<![A-Za-z0-9].)(?:(?<=[GCTN])PU|\d{2,3}|(?<=[TLP])4|(?<=[RG])TX|(?<=N)(?:VIDIA|vidia)|(?<=F)LOP|(?<=T)(?:itan|ITAN|esla"
+    r"|rainium|rillium|hreadripper)|(?<=G)(?:eForce|audi|raviton|B200|H200)|(?<=M)(?:acBook|I[1-3])|(?<=X)eon|(?<=E)PYC|(?<=C)(?:olab"
+    r"|erebras)|(?<=Q)uadro|(?<=R)(?:adeon|yzen)|(?<=J)etson|(?<=I)(?:PU|nstinct)|(?<=A)scend|(?<=D)GX|(?<=U)SD|(?<=\$)\s?\d)"
 )
-_NEEDLES = (*_STRONG.split(" "), " day", " week", " month", " min", " sec")
-_CLOCK = re.compile(r"\d\s?(?:h|s|hr|d|m)(?![A-Za-z0-9])")
+_COUNTED = re.compile(r"\d\s?(?:(?:h|s|hr|d|m)(?![A-Za-z0-9])|0[5-9]0(?!\d))")
+_NEEDLES = ("hour", "minute", "hrs", "seconds", "-day", "laptop", " day", " week", " month", " min", " sec", "FLOP")
 # Thanks and denials need no number, but a word of their own beside the hardware.
 _WEAK = ("omput", "luster", "loud", "ardware")
 _SPOKEN = re.compile(
@@ -91,7 +90,8 @@ def _candidates(
     for word in _NEEDLES:
         for at in _occurrences(text, word):
             chosen.add(bisect_right(starts, at + 1) - 1)
-    chosen.update(bisect_right(starts, m.start()) - 1 for m in _CLOCK.finditer(text))
+    for pattern in (_NAMED, _COUNTED):
+        chosen.update(bisect_right(starts, m.start()) - 1 for m in pattern.finditer(text))
     for word in _WEAK:
         for at in _occurrences(text, word):
             k = bisect_right(starts, at) - 1

@@ -43,6 +43,11 @@ _DECOR = re.compile(
 )
 _DROP = re.compile(r"\\(?:h?phantom|vphantom|cellcolor|rowcolor|hspace|color|vspace)\*?(?:\[[^\]]*\])?\s*")
 _COLOUR = re.compile(r"\\(?:textcolor|colorbox)(?:\[[^\]]*\])?\{[^{}]*\}")
+# most cells are just that: a number, perhaps with a spread or a per cent sign
+_BARE = re.compile(r"(?P<value>[-+−]?(?:\d+(?:\.\d+)?|\.\d+))(?: ?± ?(?P<spread>\d+(?:\.\d+)?|\.\d+))?(?P<unit>%?)")
+_REST = re.compile(r"\(?[↑↓+\-−±]?\s?[\d.,]+\s?[%x×↑↓]?\)?\s?[↑↓]?|[/(]\s?[-+−]?[\d.]+%?\)?")
+_SECOND = re.compile(r"[-–]\s?\d")
+_POWER = re.compile(r"(?:(.+?)(?:×|\\times|\\cdot|·|x|\*))?10\^[({]?([-+]?\d+)[)}]?")
 _DIGIT = re.compile(r"\d")
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "G": 1e9, "T": 1e12}
 
@@ -77,9 +82,8 @@ def _float(text: str) -> float | None:
     text = text.replace(",", "").replace("−", "-").replace("–", "-").replace(" ", "").lstrip("+")
     sign = -1.0 if text.startswith("-") else 1.0
     text = text.lstrip("-")
-    power = re.fullmatch(r"(?:(.+?)(?:×|\\times|\\cdot|·|x|\*))?10\^[({]?([-+]?\d+)[)}]?", text)
     try:
-        if power:
+        if power := _POWER.fullmatch(text) if "^" in text else None:
             return sign * float(f"{power[1] or 1}e{power[2]}")
         return sign * float(text)
     except (ValueError, OverflowError):
@@ -110,6 +114,12 @@ def parse_number(text: str) -> Number | None:
     """
     if len(text) > MAX_NUMBER_TEXT or not _DIGIT.search(text):
         return None
+    bare = _BARE.fullmatch(text) if len(text) < 24 else None
+    if bare:
+        value, spread, unit = bare.groups()
+        return Number(
+            float(value.replace("−", "-")), float(spread) if spread else None, unit == "%", False, text, unit, 0
+        )
     plain = _plain(text).strip()
     plain = plain.strip(" \t*†‡§¶↑↓▲▼△▽⇑⇓<>≤≥~∼≈≃=()[]|✓⋆★_\\;:'\"")
     if plain.count("(") > plain.count(")"):
@@ -125,9 +135,9 @@ def parse_number(text: str) -> Number | None:
         number = _number(found)
         return number and replace(number, uncertainty=spread)
     rest = plain[found.end() :].strip(" \t*†‡§¶↑↓▲▼△▽⇑⇓()[]^_{},;'⋆★abc")
-    if rest and not re.fullmatch(r"\(?[↑↓+\-−±]?\s?[\d.,]+\s?[%x×↑↓]?\)?\s?[↑↓]?|[/(]\s?[-+−]?[\d.]+%?\)?", rest):
+    if rest and not _REST.fullmatch(rest):
         return None
-    if rest.startswith("/") or re.match(r"[-–]\s?\d", rest):
+    if rest.startswith("/") or _SECOND.match(rest):
         return None  # a fraction, a range, a date: not one number
     return _number(found)
 

@@ -6,6 +6,8 @@ import posixpath
 import re
 from bisect import bisect_right
 from collections.abc import Mapping
+from itertools import islice
+from operator import gt
 
 from pipeline.paper import bibliography, dispatch, floats, sentences, structure
 from pipeline.paper.bundle import Bundle, choose_main, source_hash
@@ -91,11 +93,7 @@ class _Assembly:
             self.marks.append((start, self.final(self.inserted[0] + self.inserted[1]), "bibliography"))
             self.marks.sort()
         self.appendix_at = self.at(notes.appendix_at) if notes.appendix_at >= 0 else len(self.text) + 1
-        self.map_offsets = [self.at(o) for o in notes.map_offsets]
-        self.where: dict[int, tuple[str, int, str]] = {}
-        order = sorted(range(len(self.map_offsets)), key=self.map_offsets.__getitem__)
-        self.map_tokens = [notes.map_tokens[k] for k in order]
-        self.map_offsets = [self.map_offsets[k] for k in order]
+        self.locations()
         self.segments()
 
     # -- text
@@ -200,6 +198,28 @@ class _Assembly:
         return self.final(offset)
 
     # -- places
+
+    def locations(self) -> None:
+        """Where in the sources each written token came from, by its final offset, in order."""
+        notes = self.r.notes
+        offsets, tokens = notes.map_offsets, notes.map_tokens
+        if any(map(gt, offsets, islice(offsets, 1, None))):
+            order = sorted(range(len(offsets)), key=offsets.__getitem__)
+            offsets, tokens = [offsets[k] for k in order], [tokens[k] for k in order]
+        inserted, length = self.inserted
+        moves = iter([*zip(self.shift_at, self.shift_by, strict=True), (1 << 60, 0)])
+        _, by = next(moves)
+        until, following = next(moves)
+        self.map_offsets: list[int] = []
+        self.map_tokens = tokens
+        for offset in offsets:
+            if offset >= inserted:
+                offset += length
+            while offset >= until:
+                by = following
+                until, following = next(moves)
+            self.map_offsets.append(offset + by)
+        self.where: dict[int, tuple[str, int, str]] = {}
 
     def anchor(self, offset: int, end: int | None = None) -> Anchor:
         path, line = self.located(offset)
@@ -332,6 +352,8 @@ class _Assembly:
                 raw.append((-1, -1, link))
             else:
                 start = self.at(link.start)
+                if start >= len(self.text):  # reading stopped before the cell or title it stood in was printed
+                    start, link.place, link.visible = -1, "unrendered", False
                 raw.append((start, max(self.at(link.end), start + 1), link))
         for link in self.bib_links:
             start = self.final(link.start)

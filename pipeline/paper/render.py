@@ -23,6 +23,7 @@ MAX_DEPTH = 400  # open groups and environments that are still told apart
 MAX_HIDDEN_LINKS = 2_000  # links in comments and skipped branches
 
 _SPACE = re.compile(r"\s+")
+_SPECIAL = frozenset("\\{}$&~^_#%\n")
 
 
 @dataclass(slots=True)
@@ -287,7 +288,8 @@ class Renderer:
     def _walk(self) -> None:
         tex = self.tex
         table = tex.table
-        offsets, tokens = self.notes.map_offsets, self.notes.map_tokens
+        note_offset, note_token = self.notes.map_offsets.append, self.notes.map_tokens.append
+        special = _SPECIAL
         while not self.ended:
             frame = tex.frame
             toks, n = frame.toks, frame.n
@@ -297,6 +299,25 @@ class Renderer:
                 token = toks[i]
                 frame.i = i + 1
                 first = token[0]
+                if first not in special or (first == "\n" and not token.isspace()):
+                    # plain text, by far the most frequent: written here rather than by `write`
+                    if base >= 0 and not self.buffers:
+                        note_offset(self.pos)
+                        note_token(base + i)
+                    if "\n" in token or "  " in token or "\t" in token:
+                        token = _SPACE.sub(" ", token)
+                    if not self.math and ("-" in token or "`" in token or "'" in token):
+                        token = quotes(token)
+                    if self.space and token[0] == " ":
+                        token = token[1:]
+                        if not token:
+                            continue
+                    self.out.append(token)
+                    self.pos += len(token)
+                    self.space = token[-1] == " "
+                    if self.pos > MAX_TEXT:
+                        raise OutOfBudget
+                    continue
                 if first == "\\":
                     action = table.get(token)
                     if action is None:
@@ -309,51 +330,45 @@ class Renderer:
                         action(self, token)
                 elif first == "{":
                     self.groups.append(None)
+                    continue
                 elif first == "}":
-                    self.close_group()
+                    if self.groups:
+                        close = self.groups.pop()
+                        if close is None:
+                            continue
+                        close()
+                elif first == "\n":
+                    self.newlines(token)
+                    continue
+                elif first == "$":
+                    self.dollar()
+                elif first == "&":
+                    self.ampersand()
                 elif first == "%":
                     if "/" in token or "." in token:
                         self.note_hidden(token)
                     if frame.i < n and toks[frame.i][0] == "\n":
                         self.paragraph()
-                elif first == "$":
-                    self.dollar()
-                elif first == "&":
-                    self.ampersand()
                 elif first == "~":
                     self.blank()
                 elif first == "#":
                     self.emit(token)
-                elif (first == "^" or first == "_") and len(token) == 1:
-                    self.script(token)
-                elif first == "\n" and not token.strip():
-                    if token.count("\n") > 1:
-                        if self.math and not self.display:
-                            self.math = False
-                        self.paragraph()
-                    else:
-                        self.blank()
                 else:
-                    if base >= 0 and not self.buffers:
-                        offsets.append(self.pos)
-                        tokens.append(base + i)
-                    if "\n" in token or "  " in token or "\t" in token:
-                        token = _SPACE.sub(" ", token)
-                    if not self.math and ("-" in token or "`" in token or "'" in token):
-                        token = quotes(token)
-                    if self.space and token[0] == " ":
-                        token = token[1:]
-                    if token:
-                        self.out.append(token)
-                        self.pos += len(token)
-                        self.space = token[-1] in " \n"
-                        if self.pos > MAX_TEXT:
-                            raise OutOfBudget
+                    self.script(token)
                 if tex.frame is not frame or self.ended:
                     break
             else:
                 if not tex.pop():
                     return
+
+    def newlines(self, token: str) -> None:
+        """White space with a line end in it: an empty line ends the paragraph, and math that was left open."""
+        if token.count("\n") > 1:
+            if self.math and not self.display:
+                self.math = False
+            self.paragraph()
+        else:
+            self.blank()
 
     def symbol(self, text: str) -> None:
         if not text:

@@ -24,18 +24,20 @@ VERBATIM = (
 _DELIMITERS = "|+!\"'`@/#=?:;,.^$&~-"
 _VERB = "|".join(rf"{re.escape(d)}[^{re.escape(d)}\n]*{re.escape(d)}" for d in _DELIMITERS)
 
+# The most frequent first; they differ in their first character, so order changes speed alone.
 TOKEN = re.compile(
-    rf"\\begin\s{{0,8}}\{{(?:{'|'.join(VERBATIM)})\*?\}}"  # what follows is not TeX
+    r"[^\\{}$&%#^_~\n]+(?:\n(?![ \t]*\n)[^\\{}$&%#^_~\n]*)*"
+    r"|[{}$&~^_]"
+    rf"|\\begin\s{{0,8}}\{{(?:{'|'.join(VERBATIM)})\*?\}}"  # what follows is not TeX
     r"|\\(?:begin|end)\s{0,8}\{[A-Za-z@* ]{1,40}\}"
     r"|\\(?:url|path|nolinkurl|burl|href)\*?\s{0,8}\{[^{}]{0,4000}\}"  # % and # are plain characters in here
     rf"|\\(?:verb|lstinline)\*?(?:{_VERB})"
     r"|\\[A-Za-z@]+(?:\*(?![A-Za-z]))?[ \t]*(?:\n(?![ \t]*\n)[ \t]*)?"
     r"|\\(?:[^A-Za-z@]|$)"
-    r"|[{}$&~^_]"
     r"|#+[1-9]?"
     r"|%[^\n]*(?:\n[ \t]*)?"
     r"|\n[ \t]*\n\s*"
-    r"|(?:[^\\{}$&%#^_~\n]+|\n(?![ \t]*\n))+",
+    r"|(?:\n(?![ \t]*\n)[^\\{}$&%#^_~\n]*)+",
     re.DOTALL,
 )
 

@@ -1,0 +1,255 @@
+"""Our reader beside pandoc, pylatexenc and plasTeX, in one run over the same papers.
+
+``uv run --with pypandoc_binary --with pylatexenc --with plasTeX python tests/bench/reader.py [--repeat 3]``
+
+Ours starts from the bundle as submitted (it finds the main file, follows ``\\input``, reads links, tables, compute
+statements and references as well); the others get the main file with its ``\\input`` already put in, and only convert
+it. Each converts every paper ``--repeat`` times in a process of its own; the fastest counts. A failure is an exception,
+a time-out or an empty result. A peer that is not installed is skipped, and said to be.
+
+Table numbers kept: decimal numbers (digits, point, digits; lengths such as 0.5em and colours aside) inside the tabular
+environments of the flattened, comment-free source, and how many of them stand in the tables of the result, each counted
+as often as it occurs. pylatexenc has no tables, so its whole text counts. Nothing here asserts anything about time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import multiprocessing
+import multiprocessing.connection
+import re
+import statistics
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from pipeline.paper import NoPaper, read  # noqa: E402
+from pipeline.paper.bundle import Bundle, choose_main  # noqa: E402
+
+CORPORA = {
+    "real papers": ROOT.parent / "shared" / "realworld" / "papers",
+    "sample world": ROOT / "data" / "offline" / "sample-2025" / "papers",
+}
+TIMEOUT = 60.0  # seconds a conversion
+SHOWN = 8  # failures named of one contender
+Files = dict[str, bytes]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One paper, as submitted and as one flat file."""
+
+    name: str
+    files: Files
+    flat: str
+
+
+@dataclass
+class Score:
+    """What one contender made of one corpus: seconds and table numbers by paper."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    numbers: dict[str, Counter[str]] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+# -- contenders: a paper in, the text of its tables out
+
+
+def ours(job: Job) -> str:
+    paper = read(job.files)
+    cells = {id(c): c.text for t in paper.tables for row in t.grid for c in row if c is not None}
+    if not paper.text.strip():
+        raise ValueError("empty")
+    return "\n".join(cells.values())
+
+
+def pandoc(job: Job) -> str:
+    import pypandoc
+
+    html = pypandoc.convert_text(job.flat, "html", format="latex")
+    if not html.strip():
+        raise ValueError("empty")
+    return "\n".join(re.sub(r"<[^>]*>", " ", t) for t in re.findall(r"<table.*?</table>", html, re.DOTALL))
+
+
+def pylatexenc(job: Job) -> str:
+    from pylatexenc.latex2text import LatexNodes2Text
+
+    text = LatexNodes2Text().latex_to_text(job.flat)
+    if not text.strip():
+        raise ValueError("empty")
+    return str(text)
+
+
+def plastex(job: Job) -> str:
+    import logging
+
+    from plasTeX.TeX import TeX
+
+    logging.disable(logging.CRITICAL)
+    tex = TeX()
+    tex.input(job.flat)
+    document = tex.parse()
+    if not document.textContent.strip():
+        raise ValueError("empty")
+    names = ("tabular", "tabular*", "tabularx", "longtable")
+    return "\n".join(t.textContent for name in names for t in document.getElementsByTagName(name))
+
+
+CONTENDERS: dict[str, tuple[Callable[[Job], str], str]] = {
+    "ours": (ours, "pipeline"),
+    "pandoc": (pandoc, "pypandoc"),
+    "pylatexenc": (pylatexenc, "pylatexenc"),
+    "plasTeX": (plastex, "plasTeX"),
+}
+
+
+# -- corpora
+
+
+def jobs(folder: Path) -> Iterator[Job]:
+    for paper in sorted(p for p in folder.iterdir() if p.is_dir()):
+        src = paper / "src"
+        files = {
+            p.relative_to(src).as_posix(): p.read_bytes()
+            for p in sorted(src.rglob("*"))
+            if p.is_file() and not p.is_symlink()
+        }
+        bundle = Bundle(files)
+        try:
+            main = choose_main(bundle)
+        except NoPaper:
+            continue  # nothing to convert: a template, two papers, no source
+        yield Job(paper.name, files, flatten(bundle, main, main.rpartition("/")[0]))
+
+
+def flatten(bundle: Bundle, path: str, root: str, depth: int = 0) -> str:
+    """The file with its \\input and \\include put in; comments stay, since finding them is part of the work."""
+
+    def put_in(match: re.Match[str]) -> str:
+        inner = bundle.resolve(match[1].strip(), (root, path.rpartition("/")[0]))
+        return match[0] if inner is None or depth > 8 else flatten(bundle, inner, root, depth + 1)
+
+    return re.sub(r"(?m)(?<![%\\])\\(?:input|include)\s*\{([^{}\n]+)\}", put_in, bundle.text(path))
+
+
+_TABULAR = re.compile(r"\\begin\{((?:tabular|longtable|tabulary|tabu|supertabular)[xy*]?)\}(.*?)\\end\{\1\}", re.DOTALL)
+_SILENT = re.compile(
+    r"\\(?:cellcolor|rowcolor|textcolor|color|definecolor|colorbox)(?:\[[^\]]*\])?\{[^{}]*\}"
+    r"|\\(?:h?phantom|vspace|hspace|cmidrule|cline|setlength|addlinespace|includegraphics|label|ref|cite\w*|rule)\*?"
+    r"(?:\([^)]*\))?(?:\[[^\]]*\])*\{[^{}]*\}(?:\{[^{}]*\})?"
+    r"|\\\\\s*\[[^\]]*\]|[-\d.]+\s*(?:pt|em|ex|cm|mm|in|\\(?:textwidth|linewidth|columnwidth|hsize|baselineskip))(?![A-Za-z])"
+)
+_DECIMAL = re.compile(r"(?<![\d.])\d+\.\d+(?![\d.])")
+
+
+def decimals(text: str) -> Counter[str]:
+    return Counter(_DECIMAL.findall(text))
+
+
+def table_numbers(flat: str) -> Counter[str]:
+    """Decimal numbers of the tabular environments a reader of the PDF would see."""
+    body = re.sub(r"(?<!\\)%[^\n]*", "", flat)
+    body = re.sub(r"\\begin\{comment\}.*?\\end\{comment\}", "", body, flags=re.DOTALL)
+    return decimals("\n".join(_SILENT.sub(" ", m[2]) for m in _TABULAR.finditer(body)))
+
+
+# -- running
+
+
+def worker(name: str, repeat: int, pipe: multiprocessing.connection.Connection) -> None:
+    convert = CONTENDERS[name][0]
+    while (job := pipe.recv()) is not None:
+        best, shown = float("inf"), ""
+        try:
+            for _ in range(repeat):
+                start = time.perf_counter()
+                shown = convert(job)
+                best = min(best, time.perf_counter() - start)
+            pipe.send((best, decimals(shown), ""))
+        except BaseException as cause:
+            pipe.send((0.0, Counter(), f"{type(cause).__name__}: {str(cause).strip()[:100]}"))
+
+
+def run(name: str, papers: list[Job], repeat: int) -> Score:
+    score = Score()
+    context = multiprocessing.get_context("spawn")
+    here = process = None
+    for job in papers:
+        if process is None or here is None or not process.is_alive():
+            here, there = context.Pipe()
+            process = context.Process(target=worker, args=(name, repeat, there), daemon=True)
+            process.start()
+        here.send(job)
+        if here.poll(TIMEOUT * repeat):
+            seconds, numbers, failure = here.recv()
+            if failure:
+                score.failed[job.name] = failure
+            else:
+                score.seconds[job.name], score.numbers[job.name] = seconds, numbers
+        else:
+            score.failed[job.name] = "time-out"
+            process.kill()
+            process.join()
+            process = None
+    if process is not None and here is not None:
+        here.send(None)
+        process.join(5)
+    return score
+
+
+def report(corpus: str, papers: list[Job], scores: dict[str, Score]) -> None:
+    wanted = {job.name: table_numbers(job.flat) for job in papers}
+    total = sum(sum(c.values()) for c in wanted.values())
+    print(f"\n{corpus}: {len(papers)} papers, {total:,} decimal numbers in their tables\n")
+    print(f"{'':12}{'failed':>8}{'median':>10}{'total':>10}{'ours there':>12}{'ratio':>8}{'table numbers kept':>22}")
+    mine = scores["ours"].seconds
+    for name, score in scores.items():
+        both = [n for n in score.seconds if n in mine]
+        median = statistics.median(score.seconds.values()) if score.seconds else float("nan")
+        there = statistics.median(mine[n] for n in both) if both else float("nan")
+        pair = statistics.median(score.seconds[n] for n in both) / there if both else float("nan")
+        kept = sum(sum((score.numbers[n] & wanted[n]).values()) for n in score.numbers)
+        share = f"{kept:,} ({kept / total:.1%})" if total else "none to keep"
+        print(
+            f"{name:12}{len(score.failed):>8}{median * 1e3:>7.1f} ms{sum(score.seconds.values()):>8.1f} s"
+            f"{there * 1e3:>9.1f} ms{pair:>7.1f}x{share:>22}"
+        )
+    for name, score in scores.items():
+        for paper, cause in list(score.failed.items())[:SHOWN]:
+            print(f"  {name} failed on {paper}: {cause}")
+        if len(score.failed) > SHOWN:
+            print(f"  {name} failed on {len(score.failed) - SHOWN} more")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    options.add_argument("--repeat", type=int, default=3)
+    options.add_argument("--only", nargs="*", choices=CONTENDERS, default=list(CONTENDERS))
+    given = options.parse_args()
+    present = ["ours"]
+    for name, (_, module) in CONTENDERS.items():
+        if name != "ours" and name in given.only:
+            if importlib.util.find_spec(module) is None:
+                print(f"{name} is not installed: skipped")
+            else:
+                present.append(name)
+    print("times: fastest of", given.repeat, "per paper; 'ours there' and 'ratio': on the papers the peer completed")
+    for corpus, folder in CORPORA.items():
+        if not folder.is_dir():
+            print(f"{corpus}: not here ({folder}): skipped")
+            continue
+        papers = list(jobs(folder))
+        report(corpus, papers, {name: run(name, papers, given.repeat) for name in present})
+
+
+if __name__ == "__main__":
+    main()
