@@ -134,7 +134,7 @@ def presented_as_own(link: Link, title: str = "") -> bool:
     if not link.visible or link.place in ("bibliography", "comment", "unrendered") or on(link.url, PAPER_HOSTS):
         return False
     said = clause(link)
-    said_own = bool(_OWN.search(f"{said} {link.visible_text}"))
+    said_own = bool(_OWN.search(f"{link.sentence} {link.visible_text}"))
     if link.place in ("title", "thanks"):
         # Under the title stand affiliations too: a bare home page there is an employer's.
         return said_own or on(link.url, ARTIFACT_HOSTS) or on(link.url, PAGE_HOSTS) or bool(_path(link.url))
@@ -176,6 +176,9 @@ def own(paper: Paper, receipts: Sequence[Receipt], has_supplement: bool) -> tupl
     """
     presented = dict.fromkeys(subject(link.url) for link in paper.links if presented_as_own(link, paper.title))
     found = dict(presented)
+    foreign = {
+        subject(link.url) for link in paper.links if link.visible and _FOREIGN.search(clause(link))
+    } - found.keys()
     if has_supplement:
         found["supplement:"] = None
     for receipt in receipts:
@@ -191,13 +194,14 @@ def own(paper: Paper, receipts: Sequence[Receipt], has_supplement: bool) -> tupl
         repositories = list(dict.fromkeys(s for s in leads if s.startswith("github:")))
         if receipt.subject.startswith("url:") and len(repositories) == 1:
             found[repositories[0]] = None
-        if receipt.subject.startswith("github:"):
-            owner, _, name = receipt.subject.removeprefix("github:").partition("/")
-            for lead in leads:
-                if lead.startswith("hf:"):
-                    org, _, entry = lead.split(":", 2)[2].partition("/")
-                    if _squeezed(org) == _squeezed(owner) or _squeezed(name) in _squeezed(entry):
-                        found[lead] = None
+        owner, _, name = receipt.subject.removeprefix("github:").partition("/")
+        for lead in (s for s in leads if s.startswith("hf:") and s not in foreign):
+            org, _, entry = lead.split(":", 2)[2].partition("/")
+            ours = named_after(url(lead), paper.title)
+            if receipt.subject.startswith("github:"):
+                ours = ours or _squeezed(org) == _squeezed(owner) or _squeezed(name) in _squeezed(entry)
+            if ours:
+                found[lead] = None
     seen = {name for receipt in receipts for name in _asked(receipt)}
     # A place that only a README named and nobody probed is no claim of the paper's.
     return tuple(s for s in found if s in presented or s in seen or s == "supplement:")

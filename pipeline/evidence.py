@@ -258,6 +258,8 @@ ABSENCE_TOOLS: Mapping[Signal, Mapping[str, tuple[str, ...]]] = {
 """Which complete searches prove absence, per signal; how many of each is `absence_searches` of the edition."""
 
 
+WRAPPER_FILES = 3
+"""Code files that a repository may hold and still be no more than a wrapper around a submodule."""
 UNSEEN: Mapping[Signal, frozenset[str]] = {
     Signal.CODE: frozenset({"tree"}),
     Signal.WEIGHTS: frozenset({"tree", "releases", "weights"}),
@@ -281,8 +283,9 @@ def meets_rule(signal: Signal, receipt: Receipt, context: Context) -> bool:
         if context.training_needed and facts.get("eval_only"):
             return False
         # A wrapper around a submodule that a stranger does not reach runs nothing.
-        hollow = any(m.get("reached") is False for m in facts.get("submodules") or ())
-        return bool(facts.get("train_entries") or (facts.get("code_files") and not hollow))
+        code_files = facts.get("code_files") or 0
+        hollow = any(m.get("reached") is False for m in facts.get("submodules") or ()) and code_files <= WRAPPER_FILES
+        return bool(code_files) and not hollow
     if signal is Signal.WEIGHTS:
         return bool(facts.get("weights_open") and not facts.get("adapter_only"))
     if receipt.subject in context.gated_homes:
