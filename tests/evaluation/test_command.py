@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from html.parser import HTMLParser
 from pathlib import Path
@@ -100,15 +98,6 @@ def test_what_cannot_be_evaluated_is_one_line(tmp_path: Path, capsys: pytest.Cap
     (tmp_path / "papers/a/meta.json").write_text('{"title": "A"}')
     assert main(["evaluate", "--gold", str(tmp_path), "--classifier", "nobody"]) == 1
     assert "no classifier 'nobody'" in capsys.readouterr().err
-
-
-def test_evaluation_never_imports_dagster(gold_folder: Path, tmp_path: Path) -> None:
-    code = (
-        "import sys; from assets.cli import main; "
-        f"main(['evaluate', '--gold', {str(gold_folder)!r}]); sys.exit('dagster' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr[-2000:]
 
 
 @pytest.mark.slow
