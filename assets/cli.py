@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 Run = Callable[[argparse.Namespace], int]
@@ -57,6 +55,10 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument(
         "--evidence", type=Path, metavar="PACK", help="also against papers and pages, from an evidence pack"
     )
+    one.add_argument("--replay", action="store_true", help="make every receipt again from the evidence pack")
+    one.add_argument("--live", type=int, metavar="N", help="probe N receipts anew and tell what drifted")
+    one.add_argument("--seed", help="what --live draws by (default: the edition's seed)")
+    one.add_argument("--world", type=Path, help="probe in this world folder, not where the edition was made")
     one.add_argument("--json", action="store_true", help="the report as JSON")
     one.set_defaults(run=_verify)
 
@@ -141,11 +143,9 @@ def _build(arguments: argparse.Namespace) -> int:
 
 
 def _verify(arguments: argparse.Namespace) -> int:
-    from pipeline.release.verify import verify
+    from assets import verification
 
-    report = verify(arguments.folder, arguments.evidence)
-    print(json.dumps(asdict(report), indent=2) if arguments.json else "\n".join(report.lines()))
-    return 0 if report.ok else 1
+    return verification.command(arguments)
 
 
 def _inspect(arguments: argparse.Namespace) -> int:

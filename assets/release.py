@@ -12,8 +12,9 @@ from assets.stages import Checked, Stage, Summary, code_of, prints, read_rows, s
 from assets.workplace import Workplace
 from pipeline.bundles import files_of
 from pipeline.derivation import Inputs
-from pipeline.evidence import Exchange
+from pipeline.evidence import Json
 from pipeline.paper import Paper, read
+from pipeline.record import request_of
 from pipeline.release import pack
 from pipeline.release.compose import IndexLine, Material
 from pipeline.release.freeze import FreezeError, Frozen, freeze
@@ -118,19 +119,27 @@ def verdict(work: Workplace) -> Verdict:
 
 
 def export_evidence(work: Workplace, place: Path) -> str:
-    """Write the evidence pack of the edition's release: exchanges and bodies of its receipts, sources of its papers."""
-    exchanges: dict[str, Exchange] = {}
-    for receipt in classification.receipts_of(work).values():
-        for id_ in receipt.exchanges:
-            found = work.record.get_exchange(id_)
-            if found is not None:
-                exchanges[id_] = found
-    papers = {
-        row["arxiv_id"]: {f.path: f.sha256 for f in bundles.bundle_of(row).source_files}
-        for row in bundles.sampled(work)
-    }
-    written = pack.export(exchanges.values(), papers, work.store.blobs.get, place)
+    """Write the evidence pack of the edition's release: exchanges and bodies of its receipts, every sighting of what
+    they asked, sources and supplements of its papers."""
+    named = {id_ for receipt in classification.receipts_of(work).values() for id_ in receipt.exchanges}
+    asked = {request_of(e) for id_ in sorted(named) if (e := work.record.get_exchange(id_)) is not None}
+    # Also what the same requests were answered at other times: whether a thing is gone depends on it.
+    seen = [sighting for request in sorted(asked) for sighting in work.record.seen(request)]
+    sightings = [pack.Seen(exchange=s.exchange.id, at=s.seen_at, attempt=s.attempt, headers=s.headers) for s in seen]
+    papers = {row["arxiv_id"]: _held(row) for row in bundles.sampled(work)}
+    exchanges = {s.exchange.id: s.exchange for s in seen}
+    written = pack.export(exchanges.values(), sightings, papers, work.store.blobs.get, place)
     return f"{written}: {len(exchanges)} exchanges, sources of {len(papers)} papers; not for redistribution"
+
+
+def _held(row: Json) -> pack.Held:
+    record, bundle = corpus.record_of(row["record"]), bundles.bundle_of(row)
+    return pack.Held(
+        title=record.title,
+        authors=record.authors,
+        source={f.path: f.sha256 for f in bundle.source_files},
+        supplement={f.path: f.sha256 for f in bundle.supplement_files},
+    )
 
 
 def check(work: Workplace) -> Checked:

@@ -62,6 +62,11 @@ def request_key(method: str, url: str, request_sha256: str | None, authenticated
     return digest([method, url, request_sha256, authenticated])
 
 
+def request_of(exchange: Exchange) -> str:
+    """The key of the request that an exchange answers."""
+    return request_key(exchange.method, exchange.url, exchange.request_sha256, exchange.authenticated)
+
+
 def stamp(at: datetime) -> str:
     """An aware time as fixed-width UTC text."""
     if at.tzinfo is None:
@@ -112,10 +117,9 @@ class Record:
         epoch: str,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        request = request_key(exchange.method, exchange.url, exchange.request_sha256, exchange.authenticated)
         row = {
             "id": exchange.id,
-            "request": request,
+            "request": request_of(exchange),
             "method": exchange.method,
             "url": exchange.url,
             "json": canonical(exchange.to_json()),

@@ -1,7 +1,9 @@
 """The evidence pack of a release: what its receipts rest on and may not be redistributed with it.
 
-A zip file with `exchanges.jsonl` (every exchange that a receipt of the release names), `papers.jsonl` (the files of
-each paper's source, by hash) and `blobs/<sha256>` (bodies and files). Same evidence, same bytes.
+A zip file with `exchanges.jsonl` (every exchange that a receipt of the release names, and what else the same requests
+were answered), `sightings.jsonl` (when they were seen: "gone" takes two looks), `papers.jsonl` (the files of each
+paper's source and supplement, by hash, and by what name places are searched for it) and `blobs/<sha256>` (bodies and
+files). Same evidence, same bytes.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ import hashlib
 import json
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pipeline.evidence import Exchange, Json, canonical
@@ -18,7 +21,7 @@ from pipeline.paper import NoPaper, Paper, read
 from pipeline.release.gate import Case
 from pipeline.release.report import Check, Tally
 
-EXCHANGES, PAPERS, BLOBS = "exchanges.jsonl", "papers.jsonl", "blobs/"
+EXCHANGES, SIGHTINGS, PAPERS, BLOBS = "exchanges.jsonl", "sightings.jsonl", "papers.jsonl", "blobs/"
 LIMIT = 8 << 30
 """Bytes that a pack may unpack to."""
 
@@ -27,22 +30,61 @@ class PackError(ValueError):
     """A file that is no evidence pack, or a piece of evidence that is missing; the message says which."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Seen:
+    """One sighting of an exchange, by its id: when (aware), at which attempt, with which volatile headers."""
+
+    exchange: str
+    at: datetime
+    attempt: int
+    headers: Mapping[str, str]
+
+    def to_json(self) -> dict[str, Json]:
+        at = self.at.astimezone(UTC).isoformat(timespec="microseconds")
+        return {"exchange": self.exchange, "at": at, "attempt": self.attempt, "headers": dict(self.headers)}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Json]) -> Seen:
+        """Raises ValueError, KeyError or TypeError for what is no sighting."""
+        at = datetime.fromisoformat(value["at"])
+        if at.tzinfo is None:
+            raise ValueError(f"the sighting of {value['exchange']} at {value['at']} has no time zone")
+        return cls(exchange=value["exchange"], at=at, attempt=int(value["attempt"]), headers=dict(value["headers"]))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Held:
+    """What a pack holds of one paper: files of source and supplement, path to SHA-256; title and authors as listed."""
+
+    title: str
+    authors: tuple[str, ...]
+    source: Mapping[str, str]
+    supplement: Mapping[str, str]
+
+
 def export(
-    exchanges: Iterable[Exchange], papers: Mapping[str, Mapping[str, str]], blob: Callable[[str], bytes], place: Path
+    exchanges: Iterable[Exchange],
+    sightings: Iterable[Seen],
+    papers: Mapping[str, Held],
+    blob: Callable[[str], bytes],
+    place: Path,
 ) -> Path:
-    """Write a pack. `papers`: each paper's source files, path to SHA-256; `blob` gives the bytes of a hash.
+    """Write a pack. `papers` by arXiv id; `blob` gives the bytes of a hash.
 
     Written beside its place and renamed. Times inside are fixed and entries sorted.
     """
     held = sorted({e.id: e for e in exchanges}.items())
-    hashes = {e.body_sha256 for _, e in held if e.body_sha256} | {
-        h for files in papers.values() for h in files.values()
+    hashes = {e.body_sha256 for _, e in held if e.body_sha256}
+    hashes |= {h for one in papers.values() for files in (one.source, one.supplement) for h in files.values()}
+    listed = {
+        EXCHANGES: [canonical(e.to_json()) for _, e in held],
+        SIGHTINGS: sorted({canonical(seen.to_json()) for seen in sightings}),
+        PAPERS: [canonical({"arxiv_id": paper, **asdict(papers[paper])}) for paper in sorted(papers)],
     }
     staged = place.with_name(f".{place.name}.part")
     with zipfile.ZipFile(staged, "w") as out:
-        _put(out, EXCHANGES, "".join(canonical(e.to_json()) + "\n" for _, e in held).encode())
-        lines = ({"arxiv_id": paper, "files": dict(papers[paper])} for paper in sorted(papers))
-        _put(out, PAPERS, "".join(canonical(line) + "\n" for line in lines).encode())
+        for name, lines in listed.items():
+            _put(out, name, "".join(line + "\n" for line in lines).encode())
         for sha256 in sorted(hashes):
             _put(out, BLOBS + sha256, blob(sha256))
     staged.replace(place)
@@ -60,7 +102,8 @@ class Pack:
     """An opened pack. Bytes are hashed on the way out."""
 
     exchanges: Mapping[str, Exchange]
-    papers: Mapping[str, Mapping[str, str]]
+    sightings: tuple[Seen, ...]
+    papers: Mapping[str, Held]
     archive: zipfile.ZipFile
     names: frozenset[str]
 
@@ -77,13 +120,18 @@ class Pack:
             if size > LIMIT:
                 raise ValueError(f"it would unpack to {size} bytes, more than {LIMIT}")
             exchanges = [Exchange.from_json(line) for line in _lines(archive, EXCHANGES)]
-            papers = {line["arxiv_id"]: dict(line["files"]) for line in _lines(archive, PAPERS)}
+            sightings = tuple(Seen.from_json(line) for line in _lines(archive, SIGHTINGS))
+            papers = {line["arxiv_id"]: _held(line) for line in _lines(archive, PAPERS)}
         except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, RuntimeError) as error:
             if archive is not None:
                 archive.close()
             raise PackError(f"is no evidence pack ({type(error).__name__}: {error})") from None
         return cls(
-            exchanges={e.id: e for e in exchanges}, papers=papers, archive=archive, names=frozenset(archive.namelist())
+            exchanges={e.id: e for e in exchanges},
+            sightings=sightings,
+            papers=papers,
+            archive=archive,
+            names=frozenset(archive.namelist()),
         )
 
     def blob(self, sha256: str) -> bytes:
@@ -101,9 +149,22 @@ class Pack:
     def paper(self, arxiv_id: str) -> Paper | None:
         """The paper's source, read anew; None where the pack does not hold it whole or it is no paper."""
         try:
-            return read({path: self.blob(sha256) for path, sha256 in self.papers[arxiv_id].items()})
+            return read(self.files(self.papers[arxiv_id].source))
         except (KeyError, PackError, NoPaper):
             return None
+
+    def files(self, listed: Mapping[str, str]) -> dict[str, bytes]:
+        """Files by path, from their hashes. Raises PackError for one that is missing or other bytes."""
+        return {path: self.blob(sha256) for path, sha256 in listed.items()}
+
+
+def _held(line: Mapping[str, Json]) -> Held:
+    return Held(
+        title=line["title"],
+        authors=tuple(line["authors"]),
+        source=dict(line["source"]),
+        supplement=dict(line["supplement"]),
+    )
 
 
 def _lines(archive: zipfile.ZipFile, name: str) -> list[dict[str, Json]]:

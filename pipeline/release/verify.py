@@ -9,7 +9,8 @@ from __future__ import annotations
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import polars as pl
@@ -27,6 +28,9 @@ from pipeline.release.gate import Case
 from pipeline.release.pack import Pack, PackError, pack_checks
 from pipeline.release.report import Check, Report, Tally
 from pipeline.release.tables import DOCUMENTS, SCHEMAS, TABLES, Lines, documents, frame, row_name, tables
+
+Look = Callable[[Case, Pack | None], Report]
+"""Checks beyond the rules, which this module may not import: a replay, new probes."""
 
 _RULES: Mapping[str, Mapping[str, str]] = {
     "eval": {
@@ -63,12 +67,13 @@ _TABLE_RULES: Mapping[str, str] = {
 
 def verify(
     folder: Path, evidence: Path | None = None, *, ledger_head: str | None = None, edition_hash: str | None = None,
-    code_print: str | None = None,
+    code_print: str | None = None, also: Sequence[Look] = (),
 ) -> Report:  # fmt: skip
     """Every check of a release's folder, and of an evidence pack where one is given. Never raises for a bad folder.
 
     `ledger_head` and `edition_hash` are those published before the first episode; they catch whoever forges everything.
-    `code_print` is this machine's; a different one is noted, only a different result fails.
+    `code_print` is this machine's; a different one is noted, only a different result fails. `also`: what goes beyond
+    the rules, over the same case and the pack (None where there is none that can be read).
     """
     sealed, checks = open_sealed(folder)
     if sealed is None:
@@ -84,9 +89,11 @@ def verify(
     checks = (*checks, read, *(_tried(check, case) for check in gate.FOLDER))
     checks = (*checks, _derived(sealed, material, made, lines), _rendered(sealed, lines))
     checks = (*checks, _manifest_said(sealed, material, made, ledger_head, edition_hash))
-    if evidence is not None:
-        checks = (*checks, *_evidence(case, evidence))
-    notes = []
+    pack, opened = _opened(evidence)
+    with nullcontext() if pack is None else pack.archive:
+        looks = [look(case, pack) for look in also]
+        checks = (*checks, *opened, *_proven(case, pack), *(check for found in looks for check in found.checks))
+    notes = [note for found in looks for note in found.notes]
     if code_print is not None and code_print != sealed.manifest["code_print"]:
         notes.append("this release was made by another state of the code; its results were derived again all the same")
     return Report(checks, tuple(notes))
@@ -281,12 +288,16 @@ def _manifest_said(
     return tally.done()
 
 
-def _evidence(case: Case, place: Path) -> tuple[Check, ...]:
+def _opened(place: Path | None) -> tuple[Pack | None, tuple[Check, ...]]:
+    if place is None:
+        return None, ()
     try:
-        pack = Pack.open(place)
+        return Pack.open(place), ()
     except PackError as error:
         tally = Tally("the evidence pack can be read")
         tally.look(place, [str(error)])
-        return (tally.done(),)
-    with pack.archive:
-        return (*pack_checks(case, pack), *(check(case, pack.paper) for check in gate.PAPERS))
+        return None, (tally.done(),)
+
+
+def _proven(case: Case, pack: Pack | None) -> tuple[Check, ...]:
+    return () if pack is None else (*pack_checks(case, pack), *(check(case, pack.paper) for check in gate.PAPERS))

@@ -18,7 +18,7 @@ import httpx2
 import requests.adapters
 
 from pipeline.evidence import Exchange, NotRecorded
-from pipeline.record import Record, Sighting, request_key
+from pipeline.record import Record, Sighting, request_key, request_of
 from pipeline.sources.adapters import RecordedAdapter, RecordedTransport
 from pipeline.sources.clocks import Clock
 from pipeline.sources.guard import Resolve, refusal, system_resolve
@@ -176,8 +176,7 @@ class Recorder:
         return bool(seen) and seen[-1].seen_at - seen[0].seen_at >= self.second_look
 
     def _sightings(self, exchange: Exchange) -> list[Sighting]:
-        key = request_key(exchange.method, exchange.url, exchange.request_sha256, exchange.authenticated)
-        return self.record.seen(key)
+        return self.record.seen(request_of(exchange))
 
     def _gone_twice(self, seen: Sequence[Sighting]) -> bool:
         telling = [s for s in seen if is_gone(s.exchange) or answers(s.exchange)]

@@ -36,11 +36,18 @@ def write(made: ModuleType, held: Material, place: Path, *, leave_out: str = "",
     numbers = {i.arxiv_id: int(i.arxiv_id.split(".")[1]) for i in held.sample}
     exchanges = [made.exchange_of(numbers[r.paper], r.tool, r.subject) for r in held.receipts.values()]
     papers = {
-        paper: {path: hashlib.sha256(data).hexdigest() for path, data in made.source(n).items()}
+        paper: pack.Held(
+            title=f"Made paper {n}",
+            authors=("Ada Quill",),
+            source={path: hashlib.sha256(data).hexdigest() for path, data in made.source(n).items()},
+            supplement={},
+        )
         for paper, n in numbers.items()
+        if paper != of
     }
     kept = [e for e in exchanges if e.id != leave_out]
-    return pack.export(kept, {p: f for p, f in papers.items() if p != of}, made.blobs().__getitem__, place)
+    seen = [pack.Seen(exchange=e.id, at=made.WHEN, attempt=1, headers={"etag": "x"}) for e in kept]
+    return pack.export(kept, seen, papers, made.blobs().__getitem__, place)
 
 
 def wheres(report: Report, name: str) -> set[str]:
@@ -113,7 +120,7 @@ def test_another_source_under_the_papers_name_does_not_pass(
         lines = [json.loads(line) for line in data.splitlines()]
         for line in lines:
             if line["arxiv_id"] == paper:
-                line["files"] = {"main.tex": sha256}
+                line["source"] = {"main.tex": sha256}
         return "".join(json.dumps(line) + "\n" for line in lines).encode()
 
     place = rebuilt(write(made, held, tmp_path / "p.zip"), change)
@@ -142,9 +149,29 @@ def test_a_pack_without_its_lists_is_none(made: ModuleType, held: Material, tmp_
         Pack.open(place)
 
 
+@pytest.mark.parametrize("at", ["2026-03-01T00:00:00", "yesterday", 5])
+def test_a_sighting_without_a_time_of_this_world_is_refused(
+    made: ModuleType, held: Material, tmp_path: Path, at: object
+) -> None:
+    line = json.dumps({"exchange": "0" * 64, "at": at, "attempt": 1, "headers": {}}).encode()
+    place = rebuilt(write(made, held, tmp_path / "p.zip"), lambda name, data: line if name == pack.SIGHTINGS else data)
+    with pytest.raises(PackError, match="no evidence pack"):
+        Pack.open(place)
+
+
 def test_an_exchange_keeps_its_identity_through_a_pack(made: ModuleType, held: Material, tmp_path: Path) -> None:
     opened = Pack.open(write(made, held, tmp_path / "p.zip"))
     receipt = next(iter(held.receipts.values()))
     exchange = opened.exchanges[receipt.exchanges[0]]
     assert isinstance(exchange, Exchange)
     assert exchange.id == receipt.exchanges[0]
+
+
+def test_a_pack_knows_when_exchanges_were_seen_and_whose_papers_they_are(
+    made: ModuleType, held: Material, tmp_path: Path
+) -> None:
+    opened = Pack.open(write(made, held, tmp_path / "p.zip"))
+    assert {s.exchange for s in opened.sightings} == set(opened.exchanges)
+    assert {s.at for s in opened.sightings} == {made.WHEN}
+    assert opened.sightings[0].headers == {"etag": "x"}
+    assert opened.papers[held.sample[0].arxiv_id].authors == ("Ada Quill",)

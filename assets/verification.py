@@ -1,0 +1,91 @@
+"""`reclaim verify` beyond a release's folder: receipts replayed from an evidence pack, and receipts probed anew."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from datetime import time as clock_time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline import editions
+from pipeline.editions import Edition, EditionError
+from pipeline.release.pack import Pack
+from pipeline.release.report import Report
+from pipeline.release.verify import Case, Look, verify
+
+if TYPE_CHECKING:
+    from pipeline.sources.recorder import Recorder
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Print the report; 0 where every check passed. Drift that changes no label is a note."""
+    also: list[Look] = []
+    if arguments.replay:
+        from pipeline.sources.replay import replay
+
+        also.append(replay)
+    if arguments.live is not None:
+        also.append(lambda case, pack: _live(case, pack, arguments))
+    report = verify(arguments.folder, arguments.evidence, also=also)
+    print(json.dumps(asdict(report), indent=2) if arguments.json else "\n".join(report.lines()))
+    return 0 if report.ok else 1
+
+
+def _live(case: Case, pack: Pack | None, arguments: argparse.Namespace) -> Report:
+    from pipeline.sources.live import live
+
+    edition = case.material.edition
+    seed = edition.seed if arguments.seed is None else arguments.seed
+    token = os.environ.get("RECLAIM_GITHUB_TOKEN", "")
+    with _recorder(edition, arguments.world or _world(edition, arguments.store)) as recorder:
+        return live(case, pack, recorder, arguments.live, seed, token)
+
+
+def _world(edition: Edition, store: str | None) -> Path | None:
+    """The folder of an edition's world on this machine; None for an edition of the real one. EditionError where it is
+    not here."""
+    from assets.workplace import store_root
+
+    if edition.world is None:
+        return None
+    kept = store_root(store) / "editions" / f"{edition.name}.toml"
+    for known in (edition, *([editions.load(str(kept))] if kept.is_file() else [])):
+        path = known.world_path
+        if known.hash == edition.hash and path is not None and path.is_dir():
+            return path
+    raise EditionError(
+        f"edition {edition.name} was made in the world {edition.world}, which is not on this machine; "
+        "name its folder with --world"
+    )
+
+
+@contextmanager
+def _recorder(edition: Edition, world: Path | None) -> Iterator[Recorder]:
+    """A recorder that remembers nothing yet, into a world folder or onto the network; it is forgotten at the end."""
+    from pipeline.offline.server import OfflineWorld
+    from pipeline.offline.transports import WorldTransport
+    from pipeline.offline.values import WorldError
+    from pipeline.sources.clocks import SimulatedClock, SystemClock
+    from pipeline.sources.recorder import Recorder
+    from pipeline.store import Store
+
+    with tempfile.TemporaryDirectory(prefix="reclaim-live-") as folder:
+        store, hours = Store(Path(folder)), edition.second_look_hours
+        if world is None:
+            yield Recorder(store, SystemClock(), run="live", epoch="live", second_look_hours=hours)
+            return
+        with OfflineWorld(world) as served:
+            try:
+                day = served.world.facts.as_of  # read now: a folder that is no world looks like a network that is down
+            except WorldError as error:
+                raise EditionError(str(error)) from error
+            clock = SimulatedClock(datetime.combine(max(day, edition.as_of), clock_time(), tzinfo=UTC))
+            transport = WorldTransport(served)
+            yield Recorder(store, clock, run="live", epoch="live", transport=transport, second_look_hours=hours)
