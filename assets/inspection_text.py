@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from classifiers.examination import Examined
 from classifiers.preflight import Missing, missing, own_places, why
 from pipeline import compute, tiers
-from pipeline.artifacts import current, presented_as_own, subject, url
+from pipeline.artifacts import ARTIFACT_HOSTS, current, on, presented_as_own, subject, url
 from pipeline.corpus import Exclusion
 from pipeline.derivation import Derivation, PartInput, signals
 from pipeline.evidence import Json, Label, Outcome, Receipt, Signal
@@ -166,29 +166,34 @@ def _passed(found: Examined) -> Iterator[str]:
         yield from _wrap(f"{choice.item}: {choice.reason or 'no reason given'} ({caption})", "  ", "    ")
     by_reason: dict[str, list[str]] = {}
     for choice in (c for c in rest if not c.item.startswith("table")):
-        by_reason.setdefault(choice.reason or "no reason given", []).append(choice.item.removeprefix("figure "))
+        by_reason.setdefault(choice.reason or "no reason given", []).append(choice.item.removeprefix("figure").strip())
     for reason, numbers in by_reason.items():
-        yield from _wrap(f"figure{'s' * (len(numbers) > 1)} {', '.join(numbers)}: {reason}", "  ", "    ")
+        named = ", ".join(number or "without a number" for number in numbers)
+        yield from _wrap(f"figure{'s' * (len(numbers) > 1)} {named}: {reason}", "  ", "    ")
     if not rest:
         yield "  nothing: the paper has no other table or figure"
 
 
 def _links(paper: Paper, derived: Derivation, receipts: Sequence[Receipt]) -> Iterator[str]:
+    """Yours, and links to artifacts that only the source holds; the rest is a number."""
     own = set(own_places(derived))
+    shown = {subject(link.url) for link in paper.links if link.visible}
     yours, hidden, rest = [], [], 0
     for link in paper.links:
         name = current(subject(link.url), receipts)
         where = f"{link.anchor.file}:{link.anchor.line}"
         if link.visible and (name in own or presented_as_own(link)):
             yours.append(f"yours: {link.url} ({link.place}, {where})")
-        elif not link.visible and link.place in ("comment", "unrendered"):
+        elif (
+            link.place in ("comment", "unrendered") and subject(link.url) not in shown and on(link.url, ARTIFACT_HOSTS)
+        ):
             hidden.append(f"not in the PDF: {link.url} ({link.place}, {where})")
         else:
             rest += 1
     listed = [*dict.fromkeys(yours), *list(dict.fromkeys(hidden))[:SHOWN]]
     for line in listed:
         yield from _wrap(line, "  ", "    ")
-    yield f"  {'and ' if listed else ''}{rest} to other people's work"
+    yield f"  {'and ' if listed else ''}{rest} others"
 
 
 def _signals(derived: Derivation, receipts: Sequence[Receipt]) -> Iterator[str]:
@@ -259,7 +264,8 @@ def _names(entries: Iterable[Json]) -> str:
 def _hours(paper: Paper, derived: Derivation) -> Iterator[str]:
     hours = derived.estimate
     if hours.mid is None:
-        yield from _wrap(f"unknown: {hours.reason}", "  ")
+        why_not = hours.reason if derived.inputs.compute else derived.inputs.basis or hours.reason
+        yield from _wrap(f"unknown: {why_not}", "  ")
         for one in [m for m in paper.compute if not (m.denial or m.acknowledgement)][:3]:
             quote = textwrap.shorten(one.quote, 220, placeholder=" …")
             yield from _wrap(f"the paper says: “{quote}” ({one.anchor.file}:{one.anchor.line})", "  - ", "    ")
@@ -271,7 +277,7 @@ def _hours(paper: Paper, derived: Derivation) -> Iterator[str]:
         yield from _wrap(part_words(part), "  - ", "    ")
         if part.quote:
             yield from _wrap(f"“{textwrap.shorten(part.quote, 220, placeholder=' …')}”", "    ")
-    if derived.inputs.basis:
+    if derived.inputs.basis and derived.inputs.compute:
         yield from _wrap(f"basis: {derived.inputs.basis} ({derived.inputs.basis_kind})", "  ", "    ")
 
 

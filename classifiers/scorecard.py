@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from textwrap import shorten
 
 from classifiers.evaluation import MEASURES, Against, Judged, Measure
 from classifiers.intervals import wilson
@@ -92,9 +93,9 @@ class Scorecard:
         out += ["", f"Disagreements ({len(self.disagreements)})"]
         for one in self.disagreements:
             out += [f"- {one.paper}, {one.measure} ({one.against}): theirs {one.theirs}, ours {one.ours}"]
-            out += [f"    ours:   {one.our_evidence[:300]}", f"    theirs: {one.their_evidence[:300]}"]
+            out += [f"    ours:   {_short(one.our_evidence)}", f"    theirs: {_short(one.their_evidence)}"]
         out += ["", "Papers without an answer"] if self.trouble else []
-        return out + [f"- {paper}: {reason}" for paper, reason in self.trouble]
+        return out + [f"- {paper}: {_short(reason)}" for paper, reason in self.trouble]
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -159,6 +160,10 @@ def _tally(measure: Measure, against: Against, judged: Sequence[Judged], readers
         confusion=tuple((theirs, ours, n) for (theirs, ours), n in sorted(counts.items())),
         readers=readers,
     )
+
+
+def _short(text: str) -> str:
+    return shorten(text, 300, placeholder=" …")
 
 
 def _cells(one: Tally) -> tuple[str, ...]:

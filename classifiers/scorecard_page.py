@@ -25,6 +25,7 @@ td.n { font-variant-numeric: tabular-nums; white-space: nowrap } tr.first td { b
 .scale i { position: absolute; top: 0; bottom: 0; background: var(--span) }
 .scale b { position: absolute; top: -2px; bottom: -2px; width: 3px; background: var(--bar) }
 details { margin: .4rem 0; border: 1px solid var(--line); border-radius: 4px; padding: .4rem .8rem }
+table.small { width: auto }
 summary { cursor: pointer; font-weight: 600 } details table { margin: .5rem 0 }
 td.evidence { overflow-wrap: anywhere; font-size: .87rem; width: 38% }
 .wide { overflow-x: auto }
@@ -101,8 +102,8 @@ def _confusions(card: Scorecard) -> str:
 
 
 def _confusion(one: Tally) -> str:
-    ours = list(dict.fromkeys(o for _, o, _ in one.confusion))
-    theirs = list(dict.fromkeys(t for t, _, _ in one.confusion))
+    ours = sorted({o for _, o, _ in one.confusion})
+    theirs = sorted({t for t, _, _ in one.confusion})
     counts = {(t, o): n for t, o, n in one.confusion}
     head = "".join(f"<th>ours: {escape(o)}</th>" for o in ours)
     rows = "".join(
@@ -111,7 +112,7 @@ def _confusion(one: Tally) -> str:
         + "</tr>"
         for t in theirs
     )
-    return f"<p><b>{escape(one.measure.name)}</b>, {one.against}</p><table><tr><th></th>{head}</tr>{rows}</table>"
+    return f"<p><b>{escape(one.measure.name)}</b>, {one.against}</p><table class=small><tr><th></th>{head}</tr>{rows}</table>"
 
 
 def _by_measure(listed: Iterable[Judged]) -> str:
