@@ -112,7 +112,8 @@ def _confusion(one: Tally) -> str:
         + "</tr>"
         for t in theirs
     )
-    return f"<p><b>{escape(one.measure.name)}</b>, {one.against}</p><table class=small><tr><th></th>{head}</tr>{rows}</table>"
+    title = f"<p><b>{escape(one.measure.name)}</b>, {one.against}</p>"
+    return f"{title}<table class=small><tr><th></th>{head}</tr>{rows}</table>"
 
 
 def _by_measure(listed: Iterable[Judged]) -> str:
