@@ -293,6 +293,11 @@ def meets_rule(signal: Signal, receipt: Receipt, context: Context) -> bool:
     return bool(facts.get("data_open") or facts.get("construction_scripts") or receipt.subject in context.open_homes)
 
 
+def _shown(receipt: Receipt) -> str:
+    """A receipt in a few words: what it is about, and what its probe said."""
+    return f"{receipt.subject}: {receipt.reason}" if receipt.reason else receipt.subject
+
+
 def _shut(receipt: Receipt, context: Context) -> bool:
     """Gated or permanently gone; a listed benchmark behind a gate is gated however well its home page answers."""
     if receipt.outcome in (Outcome.GATED, Outcome.UNAVAILABLE):
@@ -309,7 +314,7 @@ def _judge(signal: Signal, group: frozenset[str], receipts: Sequence[Receipt], c
     mine = [r for r in receipts if r.subject in group]
     met = [r for r in mine if meets_rule(signal, r, context)]
     if met:
-        return True, Verification.TOOL_VERIFIED, tuple(met), "available, and the signal's own rule is met"
+        return True, Verification.TOOL_VERIFIED, tuple(met), "; ".join(dict.fromkeys(map(_shown, met)))
     # The same question asked again later replaces its first answer: second looks settle first ones.
     latest = tuple({(r.subject, r.tool, canonical(dict(r.arguments))): r for r in mine}.values())
     # A subject that any tool settled is settled: a file that timed out does not reopen a repository that is gone.
@@ -364,7 +369,9 @@ def _absent(signal: Signal, latest: tuple[Receipt, ...], receipts: Sequence[Rece
     if short:
         how = Verification.TOOL_FAILED if failed else Verification.PAPER_TEXT_ONLY
         return None, how, (), f"absence not proven: complete searches {', '.join(short)}"
-    return False, Verification.SEARCHED_NOT_FOUND, (*latest, *used), "nothing found that meets the rule"
+    queries = ", ".join(f"{r.arguments.get('query', '')!r}" for r in used)
+    seen = "".join(f"{_shown(r)}; " for r in latest)
+    return False, Verification.SEARCHED_NOT_FOUND, (*latest, *used), f"{seen}nothing found by searching for {queries}"
 
 
 def _standard(receipts: Sequence[Receipt], context: Context) -> Verdict:
