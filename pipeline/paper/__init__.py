@@ -10,13 +10,13 @@ from pipeline.paper.model import (
     InventoryItem,
     Link,
     NoPaper,
-    Paper,
     Place,
     Section,
     Sentence,
     Table,
 )
 from pipeline.paper.numbers import Number, find_numbers, parse_number
+from pipeline.paper.paper import Paper
 from pipeline.paper.reader import read
 
 __all__ = [

@@ -164,7 +164,8 @@ _TAKES = re.compile(
 )
 _IS = re.compile(r"^(?P<who>.*?)\b(?:is|was|are|were|ran|runs|ranges?|uses?)\b", re.DOTALL)
 _EMPTY_SUBJECT = re.compile(
-    r"^(?:[\s,;:\-–(|]|\[Footnote:[^\]]*\]|Justification:|\b(?:and|while|whereas|but|it|this|that|which|they|we|in total|overall|further|also"
+    r"^(?:[\s,;:\-–(|]|\[Footnote:[^\]]*\]|Justification:|\b(?:and|while|whereas|but|it|this|that|which"
+    r"|they|we|in total|overall|further|also"
     r"|then|about|around|roughly|approximately|between|from|within|for|on average|typically|only|just|~|∼|≈)\b)*",
     re.IGNORECASE,
 )

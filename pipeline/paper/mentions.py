@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pipeline.paper.compute import Reading, read_clauses
@@ -20,12 +20,11 @@ MAX_TABLE_MENTIONS = 60  # of one table
 
 # A compute statement has one of these in it: only such sentences are read closely.
 _NAMED = re.compile(
-    r"[A-Z$](?<![A-Za-z0-9].)(?:(?<=[GCTN])PU|\d{2,3}|(?<=[TLP])4|(?<=[RG])TX|(?<=N)(?:VIDIA|vidia)|(?<=F)LOP|(?<=T)(?:itan|ITAN|esla"
-    r"|rainium|rillium|hreadripper)|(?<=G)(?:eForce|audi|raviton|B200|H200)|(?<=M)(?:acBook|I[1-3])|(?<=X)eon|(?<=E)PYC|(?<=C)(?:olab"
-    r"|erebras)|(?<=Q)uadro|(?<=R)(?:adeon|yzen)|(?<=J)etson|(?<=I)(?:PU|nstinct)|(?<=A)scend|(?<=D)GX|(?<=U)SD|(?<=\$)\s?\d)"
+    r"[A-Z$](?:PU|\d\d|VIDIA|vidia|TX|itan|ITAN|LOP|olab|acBook|eon|PYC|uadro|eForce|SD|4\b|esla|rainium|rillium|audi"
+    r"|erebras|adeon|yzen|hreadripper|raviton|etson|nstinct|scend|GX|I[1-3]|\s?\d)"
 )
-_COUNTED = re.compile(r"\d\s?(?:(?:h|s|hr|d|m)(?![A-Za-z0-9])|0[5-9]0(?!\d))")
-_NEEDLES = ("hour", "minute", "hrs", "seconds", "-day", "laptop", " day", " week", " month", " min", " sec", "FLOP")
+_CLOCK = re.compile(r"\d(?:\s?h(?:rs?)?(?![A-Za-z0-9])|0[5-9]0(?!\d))")
+_NEEDLES = ("hour", "minute", "seconds", "-day", "laptop", " day", " week", " month", " min", " sec")
 # Thanks and denials need no number, but a word of their own beside the hardware.
 _WEAK = ("omput", "luster", "loud", "ardware")
 _SPOKEN = re.compile(
@@ -35,7 +34,8 @@ _SPOKEN = re.compile(
 _UNIT = r"(?P<unit>hours?|hrs?\.?|h|days?|d|minutes?|mins?\.?|seconds?|secs?\.?|s)"
 _HEADED = re.compile(
     rf"(?P<device>{NAME}|[GTC]PU|[Cc]ore|[Nn]ode|[Dd]evice)s?[\s-]?(?i:{_UNIT})(?![A-Za-z])"
-    rf"|[\[(,/]\s?(?P<device2>{NAME}\s?|[GTC]PU[\s-]?)?(?i:{_UNIT.replace('unit', 'unit2')})(?P<per>\s?(?:/|per)\s?\w+)?\s?[\])]?$"
+    rf"|[\[(,/]\s?(?P<device2>{NAME}\s?|[GTC]PU[\s-]?)?(?i:{_UNIT.replace('unit', 'unit2')})"
+    r"(?P<per>\s?(?:/|per)\s?\w+)?\s?[\])]?$"
     rf"|^(?i:(?:training |total |wall[- ]?clock )?(?P<unit3>hours|days|minutes))$"
 )
 _COSTS = re.compile(r"train|wall|total|run[- ]?time|comput|\bcost|GPU|TPU|budget|search time|fine-?tun", re.IGNORECASE)
@@ -50,13 +50,9 @@ _TIMED_CELL = re.compile(r"\d\s?(?:h|hrs?|hours?|min|minutes?|days?|d|s|sec|seco
 
 _NOTE = re.compile(r"\[Footnote: ([^\[\]]*)\]")
 
-Place = Callable[[int, int], Anchor]
 
-
-def mentions(
-    text: str, sentences: Sequence[Sentence], tables: Sequence[Table], anchor: Place
-) -> tuple[ComputeMention, ...]:
-    """Every compute mention in reading order. `anchor` locates a stretch of the text in the source."""
+def mentions(text: str, sentences: Sequence[Sentence], tables: Sequence[Table]) -> tuple[ComputeMention, ...]:
+    """Every compute mention in reading order. A clause's anchor has its own offset and its sentence's lines."""
     starts = [s.anchor.offset for s in sentences]
     rows: dict[int, list[ComputeMention]] = {}
     for table in tables:
@@ -68,7 +64,7 @@ def mentions(
         sentence = sentences[k]
         if sentence.place in ("bibliography", "title"):
             continue
-        made = _in_sentence(sentence, anchor)
+        made = _in_sentence(sentence)
         if k in rows:
             made = _with_row(made, rows[k])
         made = _shared(made)
@@ -87,30 +83,33 @@ def _candidates(
 ) -> list[int]:
     """Indices of the sentences that may speak of compute, in order."""
     chosen = set(rows)
-    for word in _NEEDLES:
-        for at in _occurrences(text, word):
-            chosen.add(bisect_right(starts, at + 1) - 1)
-    for pattern in (_NAMED, _COUNTED):
-        chosen.update(bisect_right(starts, m.start()) - 1 for m in pattern.finditer(text))
-    for word in _WEAK:
-        for at in _occurrences(text, word):
-            k = bisect_right(starts, at) - 1
-            if k >= 0 and k not in chosen and _SPOKEN.search(sentences[k].text):
-                chosen.add(k)
+    listed = [s.place == "bibliography" for s in sentences]
+    first = listed.index(True) if True in listed else len(listed)
+    past = len(listed) - listed[::-1].index(True) if True in listed else first
+    before = starts[first] if first < len(starts) else len(text)
+    for low, high in ((0, before), (starts[past] if past < len(starts) else len(text), len(text))):
+        for pattern in (_NAMED, _CLOCK):
+            chosen.update(bisect_right(starts, m.start()) - 1 for m in pattern.finditer(text, low, high))
+        for word in _NEEDLES:
+            chosen.update(bisect_right(starts, at + 1) - 1 for at in _occurrences(text, word, low, high))
+        for word in _WEAK:
+            for k in {bisect_right(starts, at) - 1 for at in _occurrences(text, word, low, high)}:
+                if k >= 0 and k not in chosen and _SPOKEN.search(sentences[k].text):
+                    chosen.add(k)
     chosen.discard(-1)
     return sorted(chosen)
 
 
-def _occurrences(text: str, word: str) -> Iterator[int]:
-    at = text.find(word)
+def _occurrences(text: str, word: str, low: int, high: int) -> Iterator[int]:
+    at = text.find(word, low, high)
     while at >= 0:
         yield at
-        at = text.find(word, at + len(word))
+        at = text.find(word, at + len(word), high)
 
 
-def _in_sentence(sentence: Sentence, anchor: Place) -> list[ComputeMention]:
+def _in_sentence(sentence: Sentence) -> list[ComputeMention]:
     """The clauses of a sentence; a footnote in it speaks for itself."""
-    whole, at = sentence.text, sentence.anchor.offset
+    whole = sentence.text
     stretches = [(0, whole)]
     if "[Footnote: " in whole:
         stretches = [(0, _NOTE.sub(lambda m: " " * len(m[0]), whole))]
@@ -119,7 +118,7 @@ def _in_sentence(sentence: Sentence, anchor: Place) -> list[ComputeMention]:
     for shift, stretch in stretches:
         for start, end, reading in read_clauses(stretch):
             start, end = start + shift, end + shift
-            here = sentence.anchor if (start, end) == (0, len(whole)) else anchor(at + start, at + end)
+            here = replace(sentence.anchor, offset=sentence.anchor.offset + start)
             made.append(_mention(whole[start:end], here, reading, whole))
     return made
 

@@ -6,11 +6,8 @@ Offsets count characters of `Paper.text`; -1 means "not in the text" (a comment,
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
-
-from pipeline.paper.numbers import Number, find_numbers
 
 Place = Literal[
     "title",
@@ -199,41 +196,3 @@ class ComputeMention:
     inherited: bool = False  # device and count come from a clause or sentence nearby, memory and form named with them
     subject: str = ""  # words of the clause that say what took the time
     sentence: str = ""  # the whole sentence; `quote` is its clause
-
-
-@dataclass(frozen=True, slots=True)
-class Paper:
-    main: str
-    title: str
-    authors: tuple[str, ...]
-    abstract: str
-    text: str
-    sections: tuple[Section, ...]
-    links: tuple[Link, ...]
-    tables: tuple[Table, ...]
-    figures: tuple[Figure, ...]
-    inventory: tuple[InventoryItem, ...]
-    compute: tuple[ComputeMention, ...]
-    warnings: tuple[str, ...]
-    source_sha256: str
-    sentence_list: tuple[Sentence, ...] = field(default=(), repr=False)
-    files_read: tuple[str, ...] = ()
-
-    def sentences(self) -> tuple[Sentence, ...]:
-        """Every sentence, list item, heading and table line of the text, in reading order."""
-        return self.sentence_list
-
-    def numbers_in(self, sentence: str | Sentence) -> tuple[Number, ...]:
-        """Every number printed in a sentence, left to right."""
-        return find_numbers(sentence if isinstance(sentence, str) else sentence.text)
-
-    def find(self, quote: str) -> int | None:
-        """Offset of a quote in the text, white space aside; None when it is not there."""
-        words = quote.split()
-        if not words:
-            return None
-        at = self.text.find(quote)
-        if at >= 0:
-            return at
-        found = re.search(r"\s+".join(map(re.escape, words)), self.text)
-        return found.start() if found else None

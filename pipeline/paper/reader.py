@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from itertools import islice
 from operator import gt
@@ -12,18 +12,17 @@ from operator import gt
 from pipeline.paper import bibliography, dispatch, floats, sentences, structure
 from pipeline.paper.bundle import Bundle, choose_main, source_hash
 from pipeline.paper.links import bare_urls, looks_linked, urls_in_source
-from pipeline.paper.mentions import mentions
 from pipeline.paper.model import (
     Anchor,
     Figure,
     InventoryItem,
     Link,
-    Paper,
     Place,
     Section,
     Sentence,
     Table,
 )
+from pipeline.paper.paper import Paper
 from pipeline.paper.render import RawLink, Renderer
 from pipeline.paper.tables import Tabular, directions
 
@@ -206,31 +205,35 @@ class _Assembly:
         if any(map(gt, offsets, islice(offsets, 1, None))):
             order = sorted(range(len(offsets)), key=offsets.__getitem__)
             offsets, tokens = [offsets[k] for k in order], [tokens[k] for k in order]
-        inserted, length = self.inserted
-        moves = iter([*zip(self.shift_at, self.shift_by, strict=True), (1 << 60, 0)])
-        _, by = next(moves)
-        until, following = next(moves)
-        self.map_offsets: list[int] = []
+        at, length = self.inserted
+        if length:
+            k = bisect_left(offsets, at)
+            offsets = offsets[:k] + [o + length for o in offsets[k:]]
         self.map_tokens = tokens
-        for offset in offsets:
-            if offset >= inserted:
-                offset += length
-            while offset >= until:
-                by = following
-                until, following = next(moves)
-            self.map_offsets.append(offset + by)
+        self.map_offsets: list[int] = []
+        low = 0
+        for by, until in zip(self.shift_by, [*self.shift_at[1:], 1 << 60], strict=True):
+            high = bisect_left(offsets, until, low)
+            self.map_offsets += [o + by for o in offsets[low:high]]
+            low = high
         self.where: dict[int, tuple[str, int, str]] = {}
 
-    def anchor(self, offset: int, end: int | None = None) -> Anchor:
-        path, line = self.located(offset)
+    def anchor(self, offset: int, end: int = 0) -> Anchor:
+        offsets = self.map_offsets
+        k = bisect_right(offsets, offset) - 1
+        path, line = self.line(k, offset)
         last = line
-        if end is not None and end > offset:
-            other, last = self.located(end - 1)
+        if end > offset:
+            n = k if k + 1 < len(offsets) and offsets[k + 1] >= end else bisect_right(offsets, end - 1, max(k, 0)) - 1
+            other, last = self.line(n, end - 1)
             last = last if other == path and last >= line else line
         return Anchor(path, line, offset, last)
 
     def located(self, offset: int) -> tuple[str, int]:
-        k = bisect_right(self.map_offsets, offset) - 1
+        return self.line(bisect_right(self.map_offsets, offset) - 1, offset)
+
+    def line(self, k: int, offset: int) -> tuple[str, int]:
+        """File and line of an offset that falls into the k-th written token."""
         if k < 0:
             return self.main, 1
         known = self.where.get(k)
@@ -307,7 +310,6 @@ class _Assembly:
             tables=tables,
             figures=self.figures(),
             inventory=self.inventory(),
-            compute=mentions(self.text, listed, tables, self.anchor),
             warnings=warnings,
             source_sha256=source_hash(self.files),
             sentence_list=listed,
@@ -328,20 +330,14 @@ class _Assembly:
         )
 
     def sentence_values(self, sections: tuple[Section, ...]) -> tuple[Sentence, ...]:
-        starts = [s.start for s in sections]
+        text, places, place_starts = self.text, self.segment_places, self.segment_starts
+        titles, starts = ["", *(s.title for s in sections)], [s.start for s in sections]
         found = []
         for start, end in self.spans:
-            k = bisect_right(starts, start) - 1
-            section = sections[k].title if k >= 0 else ""
-            found.append(
-                Sentence(
-                    self.text[start:end],
-                    self.anchor(start, end),
-                    section,
-                    start >= self.appendix_at,
-                    self.place_at(start),
-                )
-            )
+            place = places[bisect_right(place_starts, start) - 1] or self.place_at(start)
+            title = titles[bisect_right(starts, start)]
+            anchor = self.anchor(start, end)
+            found.append(Sentence(text[start:end], anchor, title, start >= self.appendix_at, place))  # type: ignore[arg-type]
         return tuple(found)
 
     def links(self) -> tuple[Link, ...]:

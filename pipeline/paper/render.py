@@ -139,7 +139,9 @@ class Renderer:
 
     def blank(self) -> None:
         if not self.space:
-            self.emit(" ")
+            self.out.append(" ")
+            self.pos += 1
+            self.space = True
 
     def line(self) -> None:
         """Start a new line."""
@@ -304,7 +306,9 @@ class Renderer:
                     if base >= 0 and not self.buffers:
                         note_offset(self.pos)
                         note_token(base + i)
-                    if "\n" in token or "  " in token or "\t" in token:
+                    if "\n" in token:
+                        token = token.replace("\n", " ")
+                    if "  " in token or "\t" in token:
                         token = _SPACE.sub(" ", token)
                     if not self.math and ("-" in token or "`" in token or "'" in token):
                         token = quotes(token)
@@ -323,6 +327,11 @@ class Renderer:
                     if action is None:
                         self.unknown(token)
                     elif type(action) is str:
+                        if action and action[0] != " ":
+                            self.out.append(action)
+                            self.pos += len(action)
+                            self.space = False
+                            continue
                         self.symbol(action)
                     elif type(action) is Macro:
                         tex.call(action)
@@ -341,6 +350,10 @@ class Renderer:
                     self.newlines(token)
                     continue
                 elif first == "$":
+                    if frame.i < n and toks[frame.i] != "$":
+                        self.math = not self.math
+                        self.display = False
+                        continue
                     self.dollar()
                 elif first == "&":
                     self.ampersand()
@@ -445,7 +458,10 @@ class Renderer:
                     return
             frame.i += 1
             self.emit("{")
-            self.groups.append(lambda: self.emit("}"))
+            self.groups.append(self.close_script)
+
+    def close_script(self) -> None:
+        self.emit("}")
 
     def address(self, token: str) -> None:
         """\\url{...} and the first half of \\href{...}{...}, captured whole by the tokenizer."""

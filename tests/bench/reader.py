@@ -135,10 +135,10 @@ def flatten(bundle: Bundle, path: str, root: str, depth: int = 0) -> str:
     """The file with its \\input and \\include put in; comments stay, since finding them is part of the work."""
 
     def put_in(match: re.Match[str]) -> str:
-        inner = bundle.resolve(match[1].strip(), (root, path.rpartition("/")[0]))
-        return match[0] if inner is None or depth > 8 else flatten(bundle, inner, root, depth + 1)
+        inner = bundle.resolve(match[2].strip(), (root, path.rpartition("/")[0]))
+        return match[0] if inner is None or depth > 8 else match[1] + flatten(bundle, inner, root, depth + 1)
 
-    return re.sub(r"(?m)(?<![%\\])\\(?:input|include)\s*\{([^{}\n]+)\}", put_in, bundle.text(path))
+    return re.sub(r"(?m)^((?:[^%\n\\]|\\.)*?)\\(?:input|include)\s*\{([^{}\n]+)\}", put_in, bundle.text(path))
 
 
 _TABULAR = re.compile(r"\\begin\{((?:tabular|longtable|tabulary|tabu|supertabular)[xy*]?)\}(.*?)\\end\{\1\}", re.DOTALL)
@@ -146,7 +146,7 @@ _SILENT = re.compile(
     r"\\(?:cellcolor|rowcolor|textcolor|color|definecolor|colorbox)(?:\[[^\]]*\])?\{[^{}]*\}"
     r"|\\(?:h?phantom|vspace|hspace|cmidrule|cline|setlength|addlinespace|includegraphics|label|ref|cite\w*|rule)\*?"
     r"(?:\([^)]*\))?(?:\[[^\]]*\])*\{[^{}]*\}(?:\{[^{}]*\})?"
-    r"|\\\\\s*\[[^\]]*\]|[-\d.]+\s*(?:pt|em|ex|cm|mm|in|\\(?:textwidth|linewidth|columnwidth|hsize|baselineskip))(?![A-Za-z])"
+    r"|\[table-[^\]]*\]|\\\\\s*\[[^\]]*\]|[-\d.]+\s*(?:pt|em|ex|cm|mm|in|\\(?:textwidth|linewidth|columnwidth|hsize|baselineskip))(?![A-Za-z])"
 )
 _DECIMAL = re.compile(r"(?<![\d.])\d+\.\d+(?![\d.])")
 
