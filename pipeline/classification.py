@@ -129,7 +129,7 @@ def pin(word: TargetWord | None, paper: Paper, relative: float) -> tuple[Target 
             source_sha256=paper.source_sha256,
         )
     assert number is not None
-    scale = 100.0 if "%" in f"{value}{word.unit}{word.metric}" or abs(number) > 1 else 1.0
+    scale = 100.0 if "%" in f"{value}{word.unit}{word.metric}" else 1.0
     bar = make_bar(
         word.bar_kind,
         number=number,

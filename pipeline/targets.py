@@ -109,9 +109,9 @@ def make_bar(
     if uncertainty:
         return Bar(kind=kind, op="within", reference=number, tolerance=uncertainty, tolerance_source="authors")
     if abs(number) < NEAR_ZERO * scale:
-        # Half a unit in the last printed place would be false precision; the scale's hundredth is what two runs differ
-        # by.
-        return Bar(kind=kind, op="within", reference=number, tolerance=scale / 100, tolerance_source="absolute")
+        # The relative tolerance of the smallest value that is not near zero: no jump at the border.
+        tolerance = NEAR_ZERO * scale * relative
+        return Bar(kind=kind, op="within", reference=number, tolerance=tolerance, tolerance_source="absolute")
     tolerance = abs(number) * relative
     return Bar(kind=kind, op="within", reference=number, tolerance=tolerance, tolerance_source="default_relative")
 
