@@ -82,7 +82,7 @@ _OTHER = [
 ]
 # What hours can be of and still be compute; hours of anything else are how much data there is.
 _WORKS = re.compile(
-    r"\s(?:of|worth of)\s(?:\w+[\s-]){0,2}?(?:(?:pre-?)?train\w*|fine-?tun\w*|comput\w*|run\w*|wall\w*|[GTC]PU\w*"
+    r"\s(?:of|worth of)\s(?:(?!and\b|or\b)\w+[\s-]){0,2}?(?:(?:pre-?)?train\w*|fine-?tun\w*|comput\w*|run\w*|wall\w*|[GTC]PU\w*"
     r"|execut\w*|process\w*"
     r"|optimi[sz]\w*|inference|evaluat\w*|sampling|simulat\w*|search\w*|time|total|generat\w*|decod\w*|rollouts?"
     r"|machine|work|H\d00\w*|[AV]100\w*"
@@ -98,7 +98,7 @@ _SPAN = re.compile(r"\b(?:last|past|previous|next|first|recent|following|every|a
 _AGO = re.compile(r"\s(?:ago|old|ahead|later|apart|before|after)\b")
 _WORKED = re.compile(
     r"\b(?:tak(?:e|es|ing)|took|trained|train|ran|runs?|for|in|within|requir\w+|needs?|costs?|used|spent|lasts?|than"
-    r"|about|around)\s(?:\w+\s)?$"
+    r"|about|around)\s(?:(?!on\b)\w+\s)?$"
 )
 
 
