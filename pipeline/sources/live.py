@@ -13,7 +13,7 @@ from dataclasses import replace
 from pipeline import reference
 from pipeline.derivation import Inputs, labels
 from pipeline.editions import sample_order
-from pipeline.evidence import Label, Outcome, Receipt, Verification, canonical
+from pipeline.evidence import Outcome, Receipt, Verification, canonical
 from pipeline.release.gate import Case
 from pipeline.release.pack import Pack
 from pipeline.release.report import Report, Tally
@@ -48,21 +48,29 @@ def live(case: Case, pack: Pack | None, recorder: Recorder, count: int, seed: st
         probes = Probes(receipt.paper, recorder, {}, _facts(inputs, pack), walls, token)
         where = f"{receipt.paper} {receipt.tool} {receipt.subject}"
         try:
-            again = probes.call(receipt.tool, receipt.arguments).receipt
+            again = _again(probes, receipt)
+            changes = list(_drift(receipt, again))
+            # What else is known of a thing that drifted is as old: it is asked again with it.
+            others = [
+                known[i] for i in inputs.receipts if changes and i in known and known[i].subject == receipt.subject
+            ]
+            anew = {receipt.id: again} | {other.id: _again(probes, other) for other in others}
         except Exception as fault:  # forged arguments may break a tool in any way
             tally.look(where, [f"cannot be probed again ({type(fault).__name__}: {fault})"])
             continue
-        if again.reason.startswith("gone_once"):
-            again = replace(again, outcome=Outcome.UNAVAILABLE)
-        changes = list(_drift(receipt, again))
         said = "the same" if not changes else "undetermined now" if _open(again) else "drifted"
         told[said] += 1
         if changes:
             notes.append(f"{said}: {where}: {'; '.join(changes)} ({again.reason})")
-        tally.look(where, _relabelled(inputs, case.material.receipts, receipt, again))
+        tally.look(where, _relabelled(inputs, case.material.receipts, anew))
     counted = ", ".join(f"{n} {said}" for said, n in sorted(told.items()))
     notes.append(f"{len(drawn)} of {len(known)} receipts of split rows were probed anew (seed {seed}): {counted}")
     return Report((tally.done(),), tuple(notes))
+
+
+def _again(probes: Probes, receipt: Receipt) -> Receipt:
+    made = probes.call(receipt.tool, receipt.arguments).receipt
+    return replace(made, outcome=Outcome.UNAVAILABLE) if made.reason.startswith("gone_once") else made
 
 
 def _facts(inputs: Inputs, pack: Pack | None) -> PaperFacts:
@@ -90,19 +98,16 @@ def _short(receipt: Receipt, name: str) -> str:
     return f"{canonical(receipt.facts.get(name)):.80}"
 
 
-def _relabelled(inputs: Inputs, known: Mapping[str, Receipt], then: Receipt, now: Receipt) -> Iterator[str]:
-    """Labels that come out differently with the new receipt in the old one's place."""
-    swap = {then.id: now.id}
+def _relabelled(inputs: Inputs, known: Mapping[str, Receipt], anew: Mapping[str, Receipt]) -> Iterator[str]:
+    """Labels that come out differently with new receipts, by the ids of the old ones, in their places."""
+    ids = {old: new.id for old, new in anew.items()}
     claims = {
-        name: claim.model_copy(update={"cited": [swap.get(i, i) for i in claim.cited]})
+        name: claim.model_copy(update={"cited": [ids.get(i, i) for i in claim.cited]})
         for name, claim in inputs.claims.items()
     }
-    ids = [swap.get(i, i) for i in inputs.receipts]
-    today = labels(inputs.model_copy(update={"claims": claims, "receipts": ids}), {**known, now.id: now})
+    changed = inputs.model_copy(update={"claims": claims, "receipts": [ids.get(i, i) for i in inputs.receipts]})
+    today = labels(changed, {**known, **{new.id: new for new in anew.values()}})
     for before, after in zip(labels(inputs, known), today, strict=True):
-        if _settled(before) and after.verification is not Verification.TOOL_FAILED and before.value is not after.value:
-            yield f"{before.signal} would be {after.value}, not {before.value}: {after.reason}"
-
-
-def _settled(label: Label) -> bool:
-    return label.value is not None
+        if before.value in (None, after.value) or after.verification is Verification.TOOL_FAILED:
+            continue
+        yield f"{before.signal} would be {after.value}, not {before.value}: {after.reason}"
