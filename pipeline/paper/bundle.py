@@ -117,7 +117,7 @@ class _Candidate:
         self.path, self.text = path, text
         self.score = 0.0
         self.reach = len(text)
-        found = re.search(r"\\(?:icml)?title\*?\s*(?:\[[^\]]{0,300}\]\s*)?\{([^\n]{0,300})", text)
+        found = re.search(r"\\(?:icml)?title\*?\s*(?:\[[^\]]{0,300}\]\s*)?\{((?:[^{}]|\{[^{}]{0,200}\}){0,300})", text)
         self.title = found[1] if found else ""
         self.template = any(t in text for t in _TEMPLATE)
         self.unlikely = False

@@ -82,7 +82,8 @@ _OTHER = [
 ]
 # What hours can be of and still be compute; hours of anything else are how much data there is.
 _WORKS = re.compile(
-    r"\s(?:of|worth of)\s(?:(?!and\b|or\b)\w+[\s-]){0,2}?(?:(?:pre-?)?train\w*|fine-?tun\w*|comput\w*|run\w*|wall\w*|[GTC]PU\w*"
+    r"\s(?:of|worth of)\s(?:(?!and\b|or\b)\w+[\s-]){0,2}?(?:(?:pre-?)?train\w*|fine-?tun\w*|comput\w*|run\w*|wall\w*"
+    r"|[GTC]PU\w*"
     r"|execut\w*|process\w*"
     r"|optimi[sz]\w*|inference|evaluat\w*|sampling|simulat\w*|search\w*|time|total|generat\w*|decod\w*|rollouts?"
     r"|machine|work|H\d00\w*|[AV]100\w*"

@@ -7,6 +7,7 @@ Offsets count characters of `Paper.text`; -1 means "not in the text" (a comment,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 Place = Literal[
@@ -91,7 +92,7 @@ class Cell:
     colspan: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
     number: str
     label: str
@@ -119,12 +120,7 @@ class Table:
 
     def row_headers(self, row: int) -> tuple[str, ...]:
         """The group row above (a cell over the whole width), then the texts left of the row's first number."""
-        heads: list[str] = []
-        for above in range(row - 1, self.header_rows - 1, -1):
-            first = self.grid[above][0]
-            if first and first.text and first.value is None and self.is_group_row(above):
-                heads.append(first.text)
-                break
+        heads: list[str] = [group] if (group := self.groups[row]) else []
         for cell in self.grid[row]:
             if cell is None or not cell.text:
                 continue
@@ -135,6 +131,18 @@ class Table:
             if cell.value is not None:
                 break
         return tuple(heads)
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """The heading of the nearest group row above each row, or ""."""
+        found: list[str] = []
+        group = ""
+        for row, cells in enumerate(self.grid):
+            found.append(group)
+            first = cells[0] if cells and row >= self.header_rows else None
+            if first and first.text and first.value is None and self.is_group_row(row):
+                group = first.text
+        return tuple(found)
 
     def is_group_row(self, row: int) -> bool:
         """One text for the whole row: a heading inside the table's body."""

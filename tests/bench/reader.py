@@ -3,9 +3,9 @@
 ``uv run --with pypandoc_binary --with pylatexenc --with plasTeX python tests/bench/reader.py [--repeat 3]``
 
 Ours starts from the bundle as submitted: it finds the main file, follows ``\\input``, reads links, tables, figures and
-references as well ("and compute": its compute statements too). The others get the main file with its ``\\input`` already
-put in, and only convert it. Each converts every paper ``--repeat`` times in a process of its own; the fastest counts. A
-failure is an exception, a time-out or an empty result. A peer that is not installed is skipped, and said to be.
+references as well ("and compute": its compute statements too). The others get one file, the main one with all that it
+inputs, and only convert it. Each converts every paper ``--repeat`` times in a process of its own; the fastest counts.
+A failure is an exception, a time-out or an empty result. A peer that is not installed is skipped, and said to be.
 
 Table numbers kept: decimal numbers (digits, point, digits; lengths such as 0.5em and colours aside) inside the tabular
 environments of the flattened, comment-free source, and how many of them stand in the tables of the result, each counted

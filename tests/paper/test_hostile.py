@@ -98,6 +98,14 @@ def test_orders_in_the_text_are_only_text() -> None:
     assert not paper.links
 
 
+def test_a_link_in_a_cell_that_was_never_printed_is_not_visible() -> None:
+    cells = "\\href{https://arxiv.org/abs/1}{x} & " * 3
+    paper = read(
+        {"main.tex": (HEAD + "\\begin{tabular}{c}" + cells + "\\def\\x{\\x\\y}\\def\\y{\\x\\y}\\y" + TAIL).encode()}
+    )
+    assert all(0 <= k.anchor.offset < len(paper.text) for k in paper.links if k.visible)
+
+
 _PIECES = st.sampled_from(
     [
         "{",

@@ -256,3 +256,66 @@ def test_author_blocks_of_several_lines_give_names() -> None:
 def test_an_alias_of_a_heading_command_is_still_a_heading() -> None:
     p = paper("\\let\\oldsection\\section\\oldsection{Results} Text.")
     assert [s.title for s in p.sections] == ["Results"]
+
+
+_ALONE = "\\documentclass[../main.tex]{subfiles}\n\\title{Not this}\n\\begin{document}\n%s\n\\end{document}\nnever"
+
+
+def test_subfiles_are_read_whole_wherever_they_stand() -> None:
+    p = paper(
+        "Start. \\subfile{parts/one}\n\\subfile{parts/two}\n\\input{parts/three} End.",
+        "\\title{This}",
+        parts__one_tex=_ALONE % "One. \\subfile{inner}",
+        parts__two_tex=_ALONE % "Two.",
+        parts__three_tex=_ALONE % "Three.",
+        parts__inner_tex=_ALONE % "Inner.",
+    )
+    assert p.title == "This"
+    assert p.text.split("\n\n", 1)[1].split() == ["Start.", "One.", "Inner.", "Two.", "Three.", "End."]
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/../../secret", "~/secret", "|ls"])
+def test_inputs_that_leave_the_bundle_are_recorded_and_ignored(name: str) -> None:
+    p = paper(f"Before \\input{{{name}}} after.", secret_tex="SECRET")
+    assert "SECRET" not in p.text
+    assert "Before after." in p.text
+    assert any("leaves the bundle" in w for w in p.warnings)
+
+
+def _whole(title: str, words: str) -> bytes:
+    body = " ".join(f"{words} {k % 7} {words[::-1]} goes {k} further." for k in range(60))
+    return (
+        f"\\documentclass{{article}}\\title{{{title}}}\\begin{{document}}"
+        f"\\begin{{abstract}}We {words}.\\end{{abstract}}"
+        f"\\section{{Introduction}} {body} \\bibliography{{r}}\\end{{document}}"
+    ).encode()
+
+
+def test_two_short_papers_that_share_nothing_are_two_papers() -> None:
+    with pytest.raises(NoPaper, match="two whole papers"):
+        read({"a.tex": _whole("Sorting Lanterns", "lamps burn"), "b.tex": _whole("Ferrying Goats", "boats cross")})
+
+
+def test_a_second_version_of_a_paper_is_no_second_paper() -> None:
+    renamed = _whole("Ordering Lights", "lamps burn")
+    p = read({"a.tex": _whole("Sorting Lanterns", "lamps burn"), "b.tex": renamed})
+    assert p.main in ("a.tex", "b.tex")
+
+
+def test_a_letter_without_abstract_and_references_is_no_second_paper() -> None:
+    letter = (
+        b"\\documentclass{article}\\title{To the Editors}\\begin{document}"
+        + b"Dear editors. " * 500
+        + b"\\end{document}"
+    )
+    assert read({"a.tex": _whole("Sorting Lanterns", "lamps burn"), "b.tex": letter}).main == "a.tex"
+
+
+def test_a_footnote_after_the_full_stop_belongs_to_its_sentence() -> None:
+    p = paper("The code is public.\\footnote{See \\url{https://github.com/o/r}.} We train it.")
+    assert [s.text for s in p.sentences()] == [
+        "The code is public. [Footnote: See https://github.com/o/r.]",
+        "We train it.",
+    ]
+    assert p.links[0].place == "footnote"
+    assert p.links[0].sentence.startswith("The code is public.")

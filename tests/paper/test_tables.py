@@ -1,5 +1,7 @@
 """Tables as grids of typed cells."""
 
+import time
+
 from pipeline.paper import Table, read
 
 
@@ -91,3 +93,21 @@ def test_a_table_reads_as_a_table_in_the_text() -> None:
     assert "| M | A |\n| --- | --- |\n| x | 1 |" in p.text
     t = p.tables[0]
     assert p.text[t.anchor.offset : t.end].startswith("| M | A |")
+
+
+def test_intervals_and_raised_uncertainties_are_spreads_around_the_value() -> None:
+    t = table(
+        "a & \\textbf{0.512} (0.48, 0.54) & 77.4 \\small{[76.1, 78.9]} & $85.2_{\\pm 0.3}$ \\\\"
+        "b & $0.51^{+0.02}_{-0.04}$ & 0.6 (95\\% CI 0.5--0.7) & 12 (3, 5) \\\\"
+    )
+    got = [[(c.value, c.uncertainty) for c in row[1:] if c] for row in t.grid]
+    assert got == [[(0.512, 0.03), (77.4, 1.4), (85.2, 0.3)], [(0.51, 0.03), (0.6, 0.1), (None, None)]]
+    assert t.grid[0][1] is not None
+    assert t.grid[0][1].bold
+
+
+def test_headers_of_a_table_of_thousands_of_rows_are_found_quickly() -> None:
+    t = table("M & a & b & c \\\\ \\hline \\multicolumn{4}{c}{Group} \\\\" + "x & 1 & 2 & 3 \\\\" * 3_000)
+    start = time.process_time()
+    assert all(t.row_headers(k)[:2] == ("Group", "x") for k in range(2, len(t.grid)))
+    assert time.process_time() - start < 2
