@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from pipeline.paper.expand import Macro
 from pipeline.paper.links import clean_url, urls_in_source
-from pipeline.paper.render import RawLink, Renderer
+from pipeline.paper.notes import RawLink
+from pipeline.paper.render import Renderer
 from pipeline.paper.tokens import Source, tokenize
 
 MAX_ENTRIES = 20_000

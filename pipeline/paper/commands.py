@@ -7,7 +7,8 @@ import re
 from pipeline.paper import symbols
 from pipeline.paper.expand import Tokens
 from pipeline.paper.links import clean_url
-from pipeline.paper.render import Handler, Renderer, accent
+from pipeline.paper.render import Handler, Renderer
+from pipeline.paper.writer import accent
 
 
 def item(r: Renderer, token: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from pipeline.paper import bibliography as bib
 from pipeline.paper import commands, definitions, floats, structure, symbols
+from pipeline.paper.conditionals import skip_branch
 from pipeline.paper.render import Handler
 from pipeline.paper.tables import begin_tabular
 from pipeline.paper.tokens import VERBATIM
@@ -106,7 +107,7 @@ def _table() -> dict[str, Any]:
                 t["\\" + name] = handler
     t["\\xspace"] = commands.xspace
     t["\\par"] = lambda r, token: r.paragraph()
-    t["\\else"] = lambda r, token: r.tex.skip_branch(to_else=False)
+    t["\\else"] = lambda r, token: skip_branch(r.tex, to_else=False)
     t["\\endinput"] = lambda r, token: r.tex.end_file()
     t["\\subfloat"] = t["\\subfigure"] = t["\\subtable"] = structure.subfloat
     t["\\newcolumntype"] = lambda r, token: (r.tex.argument(), r.tex.optional(), r.tex.argument())

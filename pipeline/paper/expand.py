@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -374,125 +373,6 @@ class Expander:
             if token[0] != "%":
                 out.append(token)
         return "".join(out)[:20_000]
-
-    # -- conditionals
-
-    def skip_branch(self, *, to_else: bool) -> None:
-        """Pass over text TeX would not read, up to the matching \\else (if asked) or \\fi."""
-        depth = 0
-        while (token := self.next()) is not None:
-            if token[0] == "%" or token.startswith(("\\url", "\\href")):
-                self.dropped(token)
-            elif token[0] != "\\":
-                if "://" in token:
-                    self.dropped(token)
-            elif token == "\\fi":
-                if not depth:
-                    return
-                depth -= 1
-            elif token == "\\else":
-                if not depth and to_else:
-                    return
-            elif token == "\\newif":
-                self.next()
-            elif token.startswith("\\if") and is_conditional(token):
-                depth += 1
-
-    def decide(self, token: str) -> bool | None:
-        """What a conditional comes to; None when the source alone cannot say."""
-        if token in self.flags:
-            return self.flags[token]
-        if token in ("\\iftrue", "\\ifpdf", "\\ifPDFTeX"):
-            return True
-        if token in ("\\iffalse", "\\ifxetex", "\\ifluatex", "\\ifXeTeX", "\\ifLuaTeX", "\\ifmmode", "\\ifvmode"):
-            return False
-        if token in ("\\ifx", "\\if", "\\ifcat"):
-            return self._same(token)
-        if token == "\\ifdefined":
-            return self.next() in self.table
-        if token == "\\ifnum":
-            return self._number_test()
-        if token in ("\\ifcsname",):
-            name = "\\"
-            while (t := self.next()) is not None and t != "\\endcsname" and len(name) < 200:
-                name += t
-            return name in self.table
-        return None
-
-    def _same(self, token: str) -> bool:
-        self.skip_space() if token == "\\ifx" else None
-        first = self.next() or ""
-        if token != "\\ifx" and first[:1] not in "\\{}" and len(first) > 1:
-            self.push([first[2:]] if first[2:] else [])
-            return first[0] == first[1]
-        if first[:1] not in "\\{}" and len(first) > 1:
-            self.push([first[1:]])
-            first = first[0]
-        second = self.next() or ""
-        if second[:1] not in "\\{}" and len(second) > 1:
-            self.push([second[1:]])
-            second = second[0]
-        a, b = self.table.get(first), self.table.get(second)
-        if isinstance(a, Macro) and isinstance(b, Macro):
-            return a.body == b.body and a.params == b.params
-        if first[:1] == "\\" and second[:1] == "\\" and a is None and b is None:
-            return True
-        if token != "\\ifx" and isinstance(a, Macro):
-            return "".join(a.body)[:1] == second[:1]
-        return first == second
-
-    def _number_test(self) -> bool | None:
-        text: Tokens = []
-        for _ in range(8):
-            token = self.next()
-            if token is None:
-                break
-            text.append(token)
-            if token in ("\\relax",) or (token[0] not in "\\{}" and token[-1:].isspace()):
-                break
-        found = re.match(r"\s*(-?\d+)\s*([<>=])\s*(-?\d+)(.*)", self.flat(text), re.DOTALL)
-        if not found:
-            return None
-        if found[4].strip():
-            self.push([found[4]])
-        a, b = int(found[1][:9]), int(found[3][:9])
-        return {"<": a < b, ">": a > b, "=": a == b}[found[2]]
-
-
-_NOT_CONDITIONALS = frozenset(
-    [
-        "\\iff",
-        "\\ifthenelse",
-        "\\ifdef",
-        "\\ifundef",
-        "\\ifstrequal",
-        "\\ifstrempty",
-        "\\ifblank",
-        "\\ifnotblank",
-        "\\ifbool",
-        "\\iftoggle",
-        "\\ifdefempty",
-        "\\ifcsdef",
-        "\\ifcsundef",
-        "\\ifnumcomp",
-        "\\ifnumequal",
-        "\\ifinlist",
-        "\\ifdefstring",
-        "\\ifdefequal",
-        "\\ifboolexpr",
-        "\\ifpackageloaded",
-        "\\ifcsempty",
-        "\\ifstreq",
-        "\\ifcurrfile",
-        "\\ifciteseen",
-        "\\ifentrytype",
-        "\\iffieldundef",
-    ]
-)
-
-
-def is_conditional(token: str) -> bool:
-    return token not in _NOT_CONDITIONALS
 
 
 def substitute(body: Tokens, args: list[Tokens], limit: int) -> Tokens:

@@ -7,91 +7,36 @@ Everything is noted with offsets into the text being written; a cell or a title 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.paper import symbols
+from pipeline.paper import environments
 from pipeline.paper.bundle import Bundle
-from pipeline.paper.expand import Expander, Macro, OutOfBudget, is_conditional
+from pipeline.paper.conditionals import decide, is_conditional, skip_branch
+from pipeline.paper.expand import Expander, Macro, OutOfBudget
 from pipeline.paper.links import clean_url, looks_linked, urls_in_source
+from pipeline.paper.notes import Env, Notes, RawLink
 from pipeline.paper.tokens import Source, tokenize
+from pipeline.paper.writer import MAX_TEXT, SPACE, Writer, quotes
 
-MAX_TEXT = 5_000_000  # characters written
 MAX_DEPTH = 400  # open groups and environments that are still told apart
 MAX_HIDDEN_LINKS = 2_000  # links in comments and skipped branches
 
-_SPACE = re.compile(r"\s+")
 _SPECIAL = frozenset("\\{}$&~^_#%\n")
-
-
-@dataclass(slots=True)
-class RawLink:
-    url: str
-    raw: str
-    source: Source | None
-    index: int
-    start: int
-    end: int
-    place: str = ""  # "" = decided by the marks around it
-    visible: bool = True
-    level: int = 0  # buffer the offsets count in
-    text: str = ""
-    sentence: str = ""
-    key: str = ""  # bibliography entry
-
-
-@dataclass(slots=True)
-class Heading:
-    title: str
-    start: int
-    level: int
-    appendix: bool
-    number: str
-
-
-@dataclass(slots=True)
-class Env:
-    name: str
-    groups: int
-    math: bool
-    end: Callable[[], None] | None = None
-
-
-@dataclass(slots=True)
-class Notes:
-    """What the walk found, offsets still those of the unresolved text."""
-
-    links: list[RawLink] = field(default_factory=list)
-    marks: list[tuple[int, int, str]] = field(default_factory=list)  # start, end, place
-    headings: list[Heading] = field(default_factory=list)
-    labels: dict[str, str] = field(default_factory=dict)
-    cited: dict[str, None] = field(default_factory=dict)
-    bib_files: list[str] = field(default_factory=list)
-    bib_labels: dict[str, str] = field(default_factory=dict)
-    map_offsets: list[int] = field(default_factory=list)
-    map_tokens: list[int] = field(default_factory=list)
-    appendix_at: int = -1
-    bibliography_at: int = -1
 
 
 Handler = Callable[["Renderer", str], None]
 
 
-class Renderer:
+class Renderer(Writer):
     def __init__(self, bundle: Bundle, handlers: dict[str, Any], protected: frozenset[str]) -> None:
+        super().__init__()
         self.tex = Expander(bundle, handlers, protected)
         self.tex.dropped = self.note_hidden
         self.notes = Notes()
-        self.out: list[str] = []
-        self.pos = 0
-        self.space = True  # the text so far ends in white space
-        self.math = False
         self.display = False
         self.groups: list[Callable[[], None] | None] = []
         self.envs: list[Env] = []
-        self.buffers: list[tuple[list[str], int, bool]] = []
         self.counters: dict[str, int] = {}
         self.here_number = ""  # what \label names now
         self.label_sink: Callable[[str], None] | None = None
@@ -116,65 +61,6 @@ class Renderer:
         self.references_start = 0
         self.bib_count = 0
         self.bib_starts: list[tuple[int, str]] = []
-
-    # -- writing
-
-    def emit(self, text: str) -> None:
-        if text:
-            self.out.append(text)
-            self.pos += len(text)
-            self.space = text[-1] in " \n"
-            if self.pos > MAX_TEXT:
-                raise OutOfBudget
-
-    def write(self, text: str) -> None:
-        """Text from the source, white space as TeX sees it."""
-        if "\n" in text or "  " in text or "\t" in text:
-            text = _SPACE.sub(" ", text)
-        if not self.math:
-            text = quotes(text)
-        if self.space and text[0] == " ":
-            text = text[1:]
-        self.emit(text)
-
-    def blank(self) -> None:
-        if not self.space:
-            self.out.append(" ")
-            self.pos += 1
-            self.space = True
-
-    def line(self) -> None:
-        """Start a new line."""
-        if self.buffers:
-            self.blank()
-            return
-        if self.pos and not (self.out and self.out[-1].endswith("\n")):
-            self.emit("\n")
-        self.space = True
-
-    def paragraph(self) -> None:
-        if self.buffers:
-            self.blank()
-            return
-        if not self.pos:
-            return
-        last = self.out[-1]
-        if last.endswith("\n\n") or (last == "\n" and len(self.out) > 1 and self.out[-2].endswith("\n")):
-            return
-        self.emit("\n" if last.endswith("\n") else "\n\n")
-
-    def tail(self, index: int, start: int) -> str:
-        """What was written since `self.out` had `index` pieces."""
-        return "".join(self.out[index:])
-
-    def open_buffer(self) -> None:
-        self.buffers.append((self.out, self.pos, self.space))
-        self.out, self.pos, self.space = [], 0, True
-
-    def close_buffer(self) -> str:
-        text = "".join(self.out)
-        self.out, self.pos, self.space = self.buffers.pop()
-        return text
 
     # -- groups
 
@@ -309,7 +195,7 @@ class Renderer:
                     if "\n" in token:
                         token = token.replace("\n", " ")
                     if "  " in token or "\t" in token:
-                        token = _SPACE.sub(" ", token)
+                        token = SPACE.sub(" ", token)
                     if not self.math and ("-" in token or "`" in token or "'" in token):
                         token = quotes(token)
                     if self.space and token[0] == " ":
@@ -398,7 +284,7 @@ class Renderer:
 
     def unknown(self, token: str) -> None:
         if token.startswith("\\begin{"):
-            self.begin(token[7:-1])
+            environments.begin(self, token[7:-1])
         elif token.startswith("\\end{"):
             self.end(token[5:-1])
         elif token.startswith(("\\url", "\\path", "\\nolinkurl", "\\burl", "\\href")) and token[-1] == "}":
@@ -418,13 +304,13 @@ class Renderer:
                     frame.i += 1  # \unknown[options]{text}
 
     def conditional(self, token: str) -> None:
-        taken = self.tex.decide(token)
+        taken = decide(self.tex, token)
         if taken is None:
             note = f"{token} cannot be decided from the source: its first branch is read"
             if note not in self.warnings[-20:]:
                 self.warnings.append(note)
         if taken is False:
-            self.tex.skip_branch(to_else=True)
+            skip_branch(self.tex, to_else=True)
 
     def dollar(self) -> None:
         if self.tex.peek() == "$":
@@ -496,101 +382,9 @@ class Renderer:
 
         self.group(close)
 
-    def begin(self, name: str) -> None:
-        tex = self.tex
-        defined = tex.environments.get(name)
-        if defined is not None:
-            opening, closing = defined
-            self.open_env(name, lambda: tex.push(closing.body))
-            tex.call(opening)
-            return
-        pattern = symbols.ENVIRONMENT_ARGUMENTS.get(name)
-        math = name.rstrip("*") in symbols.MATH_ENVIRONMENTS
-        if name in symbols.DROPPED_ENVIRONMENTS:
-            self.drop_environment(name)
-            return
-        self.open_env(name)
-        if math:
-            if not self.math:
-                self.math = self.display = True
-                self.paragraph()
-                env = self.envs[-1]
-                env.end = self.paragraph
-                if not name.endswith("*") and name in ("equation", "align", "gather", "multline", "eqnarray"):
-                    self.here_number = self.step("equation")
-            if pattern:
-                tex.skip(pattern)
-            return
-        tex.skip(pattern) if pattern else None
-        if not pattern:
-            given = tex.optional()
-            if given and name.rstrip("*") in _THEOREMS:
-                self.theorem(name, tex.flat(given))
-                return
-        if name in symbols.LISTS:
-            self.line()
-            self.envs[-1].end = self.line
-        elif name.rstrip("*") in _THEOREMS:
-            self.theorem(name, "")
-
-    def theorem(self, name: str, note: str) -> None:
-        self.paragraph()
-        number = self.step("theorem")
-        self.here_number = number
-        self.emit(f"{_THEOREMS[name.rstrip('*')]}{' (' + note + ')' if note else ''}. ")
-        self.envs[-1].end = self.paragraph
-
     def end(self, name: str) -> None:
         self.close_env(name)
-
-    def drop_environment(self, name: str) -> None:
-        """A drawing: nothing in it is text."""
-        tex, closing = self.tex, f"\\end{{{name}}}"
-        depth = 0
-        while (token := tex.next()) is not None:
-            if token == closing:
-                if not depth:
-                    return
-                depth -= 1
-            elif token == f"\\begin{{{name}}}":
-                depth += 1
-            elif token == "\\end{document}":
-                tex.push([token])
-                return
 
     def step(self, counter: str) -> str:
         self.counters[counter] = self.counters.get(counter, 0) + 1
         return str(self.counters[counter])
-
-
-_THEOREMS = {
-    n: n.capitalize()
-    for n in [
-        "theorem",
-        "lemma",
-        "proposition",
-        "corollary",
-        "definition",
-        "remark",
-        "assumption",
-        "example",
-        "claim",
-        "proof",
-        "fact",
-        "observation",
-        "conjecture",
-    ]
-} | {"thm": "Theorem", "lem": "Lemma", "prop": "Proposition", "cor": "Corollary", "defn": "Definition", "rem": "Remark"}
-
-
-def quotes(text: str) -> str:
-    """TeX's dashes and quotation marks."""
-    return (
-        text.replace("---", "—").replace("--", "–").replace("``", "“").replace("''", "”").replace("`", "‘")
-        if "--" in text or "`" in text or "''" in text
-        else text
-    )
-
-
-def accent(base: str, mark: str) -> str:
-    return unicodedata.normalize("NFC", base[:1] + mark) + base[1:]

@@ -7,7 +7,8 @@ import re
 from pipeline.paper import bibliography as bib
 from pipeline.paper import floats, symbols
 from pipeline.paper.expand import Macro
-from pipeline.paper.render import Heading, Renderer
+from pipeline.paper.notes import Heading
+from pipeline.paper.render import Renderer
 
 LEVELS = {"part": 1, "chapter": 1, "section": 1, "subsection": 2, "subsubsection": 3, "paragraph": 4, "subparagraph": 4}
 _APPENDIX = re.compile(r"^\s*(?:appendix|appendices|supplement(?:ary|al)?\b|technical appendi)", re.IGNORECASE)

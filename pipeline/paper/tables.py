@@ -8,8 +8,9 @@ from typing import Literal
 
 from pipeline.paper import symbols
 from pipeline.paper.model import Cell, Direction
+from pipeline.paper.notes import RawLink
 from pipeline.paper.numbers import parse_number
-from pipeline.paper.render import RawLink, Renderer
+from pipeline.paper.render import Renderer
 from pipeline.paper.tokens import Source
 
 MAX_COLUMNS = 200
