@@ -226,6 +226,8 @@ _TRAINS = re.compile(
     r"|(?:train|learn)\w* (?:\w+ ){0,3}(?:faster|from scratch))\b",
     re.IGNORECASE,
 )
+_JUDGED = re.compile(r"\b(judg\w+|scored by|graded by|grader|rated by|annotat\w+)\b", re.IGNORECASE)
+"""A closed model that only judges says nothing about what is judged."""
 _WE_TRAIN = re.compile(r"\bwe (?:pre-?train|train|fine-?tune|optimi[sz]e)\b", re.IGNORECASE)
 _MADE_DATA = re.compile(
     r"\b((?:synthetic|simulated|generated|artificial|toy|random)(?:ly)? (?:\w+ ){0,3}"
@@ -245,7 +247,8 @@ def _not_needed(signal: Signal, answer: Answer, paper: Paper) -> str:
     """
     if answer.paper_kind != "empirical":
         return f"not needed: a {answer.paper_kind} paper"
-    if signal is Signal.WEIGHTS and answer.training == "none" and reference.paid_api(answer.needs.paid_api):
+    closed = reference.paid_api(answer.needs.paid_api) and not _JUDGED.search(answer.needs.paid_api)
+    if signal is Signal.WEIGHTS and answer.training == "none" and closed:
         quote = answer.needs.paid_api
         return (
             f"not needed, as the paper calls a closed model: {quote[:QUOTE_LIMIT]}"

@@ -258,6 +258,9 @@ ABSENCE_TOOLS: Mapping[Signal, Mapping[str, tuple[str, ...]]] = {
 """Which complete searches prove absence, per signal; how many of each is `absence_searches` of the edition."""
 
 
+BOILERPLATE = frozenset(("__init__.py", "__main__.py", "setup.py", "conftest.py", "version.py", "_version.py", "conf.py"))
+"""Files that frame a package or its documents; where nothing else is there, nothing can be run."""
+
 WRAPPER_FILES = 3
 """Code files that a repository may hold and still be no more than a wrapper around a submodule."""
 UNSEEN: Mapping[Signal, frozenset[str]] = {
@@ -285,12 +288,34 @@ def meets_rule(signal: Signal, receipt: Receipt, context: Context) -> bool:
         # A wrapper around a submodule that a stranger does not reach runs nothing.
         code_files = facts.get("code_files") or 0
         hollow = any(m.get("reached") is False for m in facts.get("submodules") or ()) and code_files <= WRAPPER_FILES
-        return bool(code_files) and not hollow
+        return bool(code_files) and not hollow and not _boilerplate(code_files, facts.get("code_sample") or ())
     if signal is Signal.WEIGHTS:
         return bool(facts.get("weights_open") and not facts.get("adapter_only"))
     if receipt.subject in context.gated_homes:
         return False
     return bool(facts.get("data_open") or facts.get("construction_scripts") or receipt.subject in context.open_homes)
+
+
+def _boilerplate(code_files: int, listed: Sequence[str]) -> bool:
+    """Whether all code files of a place, where the probe could list them all, are the frame of a package only."""
+    names = [path.rpartition("/")[2] for path in listed]
+    return len(names) >= code_files and all(name in BOILERPLATE for name in names)
+
+
+def base_reached(receipt: Receipt, receipts: Sequence[Receipt]) -> bool:
+    """Whether an adapter's base model is one that a stranger got bytes of, as some receipt of the episode shows."""
+    facts = receipt.facts
+    if receipt.outcome is not Outcome.AVAILABLE or not facts.get("adapter_only") or not facts.get("weights_open"):
+        return False
+    named = facts.get("base_model")
+    bases = {f"hf:model:{b}".casefold() for b in ([named] if isinstance(named, str) else named or ())}
+    return not facts.get("authenticated") and any(
+        r.subject.casefold() in bases
+        and r.outcome is Outcome.AVAILABLE
+        and r.facts.get("weights_open")
+        and not r.facts.get("authenticated")
+        for r in receipts
+    )
 
 
 def _shown(receipt: Receipt) -> str:
@@ -312,7 +337,8 @@ def _judge(signal: Signal, group: frozenset[str], receipts: Sequence[Receipt], c
     """One artifact against the table of the design's first rule. `group` may be empty: nothing is known that could be
     it."""
     mine = [r for r in receipts if r.subject in group]
-    met = [r for r in mine if meets_rule(signal, r, context)]
+    adapters = signal is Signal.WEIGHTS
+    met = [r for r in mine if meets_rule(signal, r, context) or (adapters and base_reached(r, receipts))]
     if met:
         return True, Verification.TOOL_VERIFIED, tuple(met), "; ".join(dict.fromkeys(map(_shown, met)))
     # The same question asked again later replaces its first answer: second looks settle first ones.

@@ -22,8 +22,9 @@ _SEARCHES = {
 def compose(view: View) -> Answer:
     reading = view.reading
     claim = reading.claim
-    weights = view.meeting(Signal.WEIGHTS) if reading.trained.kind == "trained" else []
-    training = "released" if weights else reading.trained.kind
+    trained = view.trained
+    weights = view.meeting(Signal.WEIGHTS) if trained.kind == "trained" else []
+    training = "released" if weights else trained.kind
     if training in ("trained", "is_the_experiment"):
         view = view.training()
         reading = view.reading
@@ -52,7 +53,7 @@ def compose(view: View) -> Answer:
         verified_links=_links(view),
         datasets=list(reading.data.datasets),
         training=training,
-        training_quote=reading.trained.quote if training in ("none", "is_the_experiment") else "",
+        training_quote=trained.quote if training in ("none", "is_the_experiment") else "",
         needs=reading.needs,
         compute=list(hours.parts),
         basis_kind=hours.basis_kind,
@@ -84,7 +85,7 @@ def _runs(sight: Sight, training: str) -> bool:
 
 
 def _weights(view: View, met: list[Sight]) -> SignalWord:
-    trained = view.reading.trained
+    trained = view.trained
     if view.reading.kind != "empirical" or trained.kind in ("none", "is_the_experiment"):
         why = "training is itself the experiment" if trained.kind == "is_the_experiment" else "nothing is trained"
         return SignalWord(value=False, needed=False, evidence=why)

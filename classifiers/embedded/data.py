@@ -17,7 +17,9 @@ from pipeline.paper import Paper, Sentence
 _CUSTOM = re.compile(
     r"\b(we (?:\w+ )?(?:collect|annotat|curat|crawl|scrap|gather|assembl|construct|relabel|re-?label|subsampl"
     r"|filter)\w*|our (?:new |own )?(?:data ?set|benchmark|corpus)"
-    r"|(?:custom|random|small) subset|subset of|subsampled?|own (?:split|labels|annotations)|newly (?:collected"
+    r"|(?:custom|random|small) subset|subset of|subsampled?|own (?:split|labels|annotations|cohort|subset|partition)"
+    r"|(?:cohort|split|subset|partition) of our own|extract\w* (?:a|our|the) (?:\w+ )?cohort|custom split"
+    r"|split (?:it|them|the \w+) (?:at random|randomly|by \w+)|newly (?:collected"
     r"|annotated)|in-house|proprietary)\b",
     re.IGNORECASE,
 )
@@ -107,7 +109,8 @@ def _word(paper: Paper, name: str, text: str) -> DatasetWord:
     )
     first = introduced or (mentions[0] if mentions else None)
     custom = bool(_CUSTOM.search(text)) or any(
-        _CUSTOM.search(s.text) and re.search(r"\bsubset|own|relabel|filter|subsampl", s.text) for s in mentions[:6]
+        _CUSTOM.search(s.text) and re.search(r"\bsubset|own|relabel|filter|subsampl|cohort|split", s.text)
+        for s in mentions[:6]
     )
     return DatasetWord(name=name, custom=custom, quote=first.text if first else "")
 

@@ -32,8 +32,22 @@ _SEARCHES = re.compile(
     r"\b(search|sweep|tuning of|hyper-?parameter|debug\w*|fail\w*|prelimin\w*|prototyp\w*)\b", re.IGNORECASE
 )
 _ALL_SEEDS = re.compile(
-    r"\b(all|the|for) (?:\w+ )?(?:seeds|runs|repetitions|trials)\b|\bin total\b|\baltogether\b", re.IGNORECASE
+    r"\b(all|the|for) (?:\w+ )?(?:seeds|runs|repetitions|trials)\b|\bin total\b|\baltogether\b|\btotal\b"
+    r"|\b(?:evaluat|train|runn|fitt|comput|test|simulat|reproduc)ing (?:all|every|the whole|the full)\b",
+    re.IGNORECASE,
 )
+_PREPARES = re.compile(
+    r"\b(pre-?process\w*|data (?:profiling|collection|preparation|curation|cleaning|generation)|annotat\w+|crawl\w*"
+    r"|download\w*|indexing|tokeni[sz]\w+)\b",
+    re.IGNORECASE,
+)
+_PER_UNIT = re.compile(
+    r"\b(?:per|each|every|for one)\s+(?!epoch|step|iteration|run|seed|gpu|device|node|batch|sample|image|token|trial"
+    r"|hour|repetition|card)([a-z]+)\b",
+    re.IGNORECASE,
+)
+_WHOLE = re.compile(r"\b(whole|entire|in total|altogether|in all|together|all (?:the )?\w+s)\b", re.IGNORECASE)
+_COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
 
 _OF_DATA = re.compile(r"\bhours of (?!training|compute|computation|gpu|wall|h100|a100)\w", re.IGNORECASE)
 _MEMORY = re.compile(r"(?<![\d.])\d{2,3}\s?(?:GB|GiB)\b")
@@ -65,8 +79,9 @@ def find_hours(paper: Paper, target: TargetWord | None, *, trains: bool) -> Hour
     for work in works:
         best = _best(timed, work, target, found)
         if best is not None:
-            found.append(best)
-            parts.append(_part(best, work, runs, paper))
+            whole, units = _everything(best, timed, target)
+            found.append(whole)
+            parts.append(_part(whole, work, runs * units, paper))
     if trains and not any(p.kind == "train" for p in parts):
         return Hours((), "compute_unspecified", "the paper states no time for a training run of the target")
     if not parts:
@@ -125,7 +140,11 @@ def _best(
     fitting = [
         (i, m)
         for i, m in enumerate(timed)
-        if _does(m, work) and m not in used and not m.includes_failed and not _SEARCHES.search(m.quote)
+        if _does(m, work)
+        and m not in used
+        and not m.includes_failed
+        and not _SEARCHES.search(m.quote)
+        and not _PREPARES.search(m.subject or m.quote)
     ]
     if work == "eval" and used:
         # Beside a training part only a statement about evaluation itself adds anything.
@@ -136,8 +155,26 @@ def _best(
     return min(fitting, key=rank)[1] if fitting else None
 
 
+def _everything(
+    mention: ComputeMention, timed: Sequence[ComputeMention], target: TargetWord
+) -> tuple[ComputeMention, int]:
+    """What the target covers of a time "per room": the time for all rooms, where the same sentence states it, or how
+    many rooms the target averages; one where it says neither."""
+    unit = _PER_UNIT.search(mention.quote)
+    if unit is None:
+        return mention, 1
+    for other in timed:
+        if other is not mention and other.sentence == mention.sentence and _WHOLE.search(other.quote):
+            return other, 1
+    told = f"{target.config} {target.scope} {target.quote}"
+    counted = re.search(rf"\b(\d{{1,3}}|{'|'.join(_COUNTS)})\s+(?:\w+\s+)?{re.escape(unit[1])}s\b", told, re.IGNORECASE)
+    if counted is None:
+        return mention, 1
+    return mention, _COUNTS.get(counted[1].lower()) or int(counted[1])
+
+
 def _part(mention: ComputeMention, work: Work, runs: int, paper: Paper) -> ComputeWord:
-    covered = mention.scope in ("table", "paper") or bool(_ALL_SEEDS.search(mention.quote) and mention.scope is None)
+    covered = mention.scope in ("table", "paper") or bool(_ALL_SEEDS.search(mention.quote) and mention.scope != "seed")
     (device, count), wall, device_hours = _device(mention, paper), None, None
     cpu = None if device else _cpu(mention, paper)
     if mention.hours is not None:

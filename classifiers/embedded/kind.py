@@ -64,9 +64,12 @@ _UNTRAINED = re.compile(
 _WE_TRAIN = re.compile(
     r"\b(we (?:\w+ )?(?:pre-?train|train|fine-?tune|optimi[sz]e)|(?:is|are|was"
     r"|were) (?:\w+ )?(?:trained|fine-?tuned|pre-?trained|optimi[sz]ed)"
-    r"|training (?:one|a|the|our|takes|took|uses|for|on)|epochs|learning rate|adamw?\b|sgd\b)",
+    r"|(?:training|fine-?tuning|tuning)(?: run)?s? (?:one|a|the|our|takes?|took|needs?|needed|requires?|required|uses"
+    r"|for|on|cost)|training\s*:|(?:^|[.,;(]\s*)(?:pre-?)?trained (?:on|for|with|from)"
+    r"|the (?:final|training|main) run (?:takes|took|used)|we (?:tune|learn)\b|epochs|learning rate|adamw?\b|sgd\b)",
     re.IGNORECASE,
 )
+_JUDGES = re.compile(r"\b(judg\w+|scored by|graded by|grader|rated by|annotat\w+|evaluator)\b", re.IGNORECASE)
 _ABOUT_TRAINING = re.compile(
     r"\b(optimi[sz]ers?|learning[- ]rate|training dynamics|convergence|scaling laws?|faster training"
     r"|training (?:speed|time|cost|curves?|stability|loss)"
@@ -112,7 +115,8 @@ def training_of(paper: Paper, claim: Claim | None, candidate: Candidate | None, 
     if not trains:
         # Nothing in the paper trains anything; whether the quote says so is decided elsewhere.
         prompted = next((s.text for s in body if re.search(r"\bprompt(?:s|ed|ing)?\b", s.text, re.IGNORECASE)), "")
-        return Trained("none", (prompted or needs.paid_api) if needs.paid_api else "")
+        api = needs.paid_api if not _JUDGES.search(needs.paid_api) else ""
+        return Trained("none", (prompted or api) if api else "")
     return Trained("trained", "")
 
 

@@ -21,7 +21,7 @@ def wanted(view: View) -> list[Call]:
     """The calls worth making now, in order, each once; those already made are left to the caller to drop."""
     if view.reading.kind != "empirical":
         return []
-    calls = [*_leads(view), *_behind_pages(view), *_homes(view)]
+    calls = [*_leads(view), *_behind_pages(view), *_bases(view), *_homes(view)]
     if not calls or all(_made(view, c) for c in calls):
         calls += [*_code_searches(view), *_weights_searches(view), *_data_searches(view)]
     return list({c.key: c for c in calls}.values())
@@ -50,6 +50,15 @@ def _behind_pages(view: View) -> Iterator[Call]:
         page = re.fullmatch(r"url:https://([\w-]+)\.github\.io/([\w.-]+)", subject)
         if page is not None:
             yield Call.of("github_repo", repo=f"{page[1]}/{page[2]}")
+
+
+def _bases(view: View) -> Iterator[Call]:
+    """The base model of an own adapter: without it the adapter is nothing to run."""
+    for receipt in view.receipts:
+        if receipt.subject in view.own and receipt.facts.get("adapter_only"):
+            named = receipt.facts.get("base_model")
+            bases = [named] if isinstance(named, str) else [str(b) for b in named or ()]
+            yield from (Call.of("hub_repo", kind="model", repo=base) for base in bases[:2] if base.count("/") == 1)
 
 
 def _is_page(url: str) -> bool:

@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart
 
 from classifiers.embedded.data import DataFound
+from classifiers.embedded.kind import Trained
 from classifiers.embedded.reading import Reading
 from classifiers.embedded.words import squeezed
 from classifiers.places import Call
 from classifiers.toolbox import Briefing
 from pipeline import artifacts, reference
 from pipeline.answers import DatasetWord
-from pipeline.evidence import Context, Outcome, Receipt, Signal, meets_rule
+from pipeline.evidence import Context, Outcome, Receipt, Signal, base_reached, meets_rule
 
 _SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?[bm])(?![a-z0-9])", re.IGNORECASE)
 
@@ -100,7 +101,8 @@ class View:
                 continue
             if signal is Signal.WEIGHTS and not self._this_size(receipt):
                 continue
-            if meets_rule(signal, receipt, Context(training_needed=self.trains)):
+            alone = meets_rule(signal, receipt, Context(training_needed=self.trains))
+            if alone or (signal is Signal.WEIGHTS and base_reached(receipt, self.receipts)):
                 met.append(sight)
         return met
 
@@ -111,8 +113,21 @@ class View:
         return replace(self, reading=replace(self.reading, data=both))
 
     @property
+    def trained(self) -> Trained:
+        """What the paper says is trained; where it says nothing, training code or weights of its own say that
+        something is."""
+        said = self.reading.trained
+        own = set(self.own)
+        shown = any(
+            r.facts.get("train_entries") or r.facts.get("weights_open")
+            for r in self.receipts
+            if r.subject in own and r.outcome is Outcome.AVAILABLE and not r.subject.startswith("hf:dataset:")
+        )
+        return Trained("trained", "") if said.kind == "none" and not said.quote and shown else said
+
+    @property
     def trains(self) -> bool:
-        return self.reading.trained.kind != "none"
+        return self.trained.kind != "none"
 
     def _this_size(self, receipt: Receipt) -> bool:
         """Another size than the target's is another model: sizes in the name against sizes in the target's words."""
