@@ -13,6 +13,7 @@ from pipeline.bundles import Bundle, BundleFile, bundle, take_sample
 from pipeline.corpus import Exclusion, PaperRecord
 from pipeline.editions import sample_order
 from pipeline.evidence import Json
+from pipeline.store import StoreError
 
 NOT_SAMPLED = "not_sampled"
 
@@ -36,6 +37,8 @@ def run(work: Workplace, print_: str) -> Summary:
         try:
             source = fetch_source(recorder, record)
             end = bundle(record, source, fetch_supplement(recorder, record, client), work.store.blobs.put)
+        except StoreError:
+            raise  # a damaged store is no fault of the paper
         except Exception as fault:  # one paper's bytes must not end the run
             detail = f"{type(fault).__name__}: {fault}"[:500]
             end = Exclusion(key=arxiv_id, title=record.title, stage="bundles", reason="crashed", detail=detail)

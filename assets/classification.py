@@ -23,6 +23,7 @@ from pipeline.derivation import Derivation, Inputs, Rules, derive
 from pipeline.evidence import Json, Outcome, Receipt, Status, digest
 from pipeline.fingerprints import code_print
 from pipeline.paper import Paper, read
+from pipeline.store import StoreError
 
 UNFINISHED = " unfinished"
 NOT_CLASSIFIED = "not_classified_in_time"
@@ -49,14 +50,16 @@ class Item:
 def run(work: Workplace, print_: str) -> Summary:
     """Tables `rows` (derivations), `receipts`, and `classification_exclusions`; episodes lie in the record."""
     items = _items(work)
-    cached = len(work.record.get_episodes(i.key for i in items))
+    cached = 0
     waiting = 0
     enough = len(items)
     # `until` ends the sample at the first rank where its tiers are full, so papers are read no further than that needs.
     step = UNTIL_CHUNK if work.edition.until else max(len(items), 1)
     for start in range(0, len(items), step):
         chunk = items[start : start + step]
-        asyncio.run(_pass(work, [i for i in chunk if work.record.get_episode(i.key) is None], passes=1))
+        todo = [i for i in chunk if _episode(work, i) is None]
+        cached += len(chunk) - len(todo)
+        asyncio.run(_pass(work, todo, passes=1))
         waiting += _second_looks(work, chunk)
         enough = _enough(work, items[: start + len(chunk)], len(items))
         if enough < len(items):
@@ -129,8 +132,17 @@ def _items(work: Workplace) -> list[Item]:
 
 
 def _episode(work: Workplace, item: Item) -> Episode | None:
-    value = work.record.get_episode(item.key)
-    return None if value is None else Episode.from_json(value)
+    """The recorded episode of a paper, or None. One that cannot be read, or is another paper's, counts as none."""
+    try:
+        value = work.record.get_episode(item.key)
+        found = None if value is None else Episode.from_json(value)
+        if found is None or (found.paper, found.bundle) == (item.record.arxiv_id, item.bundle.digest):
+            return found
+        fault = f"it is about {found.paper}"
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        fault = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+    work.say(f"classification {item.record.arxiv_id}: its recorded episode is damaged ({fault}); it is run again")
+    return None
 
 
 def _paper(work: Workplace, item: Item) -> Paper:
@@ -159,6 +171,26 @@ async def _pass(work: Workplace, items: Sequence[Item], passes: int) -> None:
     async def one(item: Item) -> Item:
         if work.out_of_time():
             return item
+        try:
+            episode = await episode_of(item)
+        except StoreError:
+            raise
+        except Exception as fault:  # one paper must not end the run
+            if passes > 1:
+                return item  # what the look before this one found still stands
+            episode = Episode(
+                paper=item.record.arxiv_id,
+                bundle=item.bundle.digest,
+                classifier=classifier.id,
+                exit_reason="crashed",
+                answer=None,
+                receipts=(),
+                problem=f"{type(fault).__name__}: {fault}"[:500],
+            )
+        await asyncio.to_thread(_keep, work, item, episode)
+        return item
+
+    async def episode_of(item: Item) -> Episode:
         paper = await asyncio.to_thread(_paper, work, item)
         supplement = files_of(item.bundle.supplement_files, work.store.blobs.get)
         title = paper.title or item.record.title
@@ -166,9 +198,7 @@ async def _pass(work: Workplace, items: Sequence[Item], passes: int) -> None:
         probes = Probes(item.record.arxiv_id, recorder, supplement, facts, walls, token)
         listed = tuple((entry.path, entry.size) for entry in manifest(item.bundle.supplement_files))
         given = PaperInput(record=item.record.arxiv_id, bundle=item.bundle.digest, paper=paper, supplement=listed)
-        episode = await run_episode(given, probes, classifier, limits, passes)
-        await asyncio.to_thread(_keep, work, item, episode)
-        return item
+        return await run_episode(given, probes, classifier, limits, passes)
 
     done = 0
     async for _ in pool.run(items, one, CONCURRENCY):
@@ -230,6 +260,8 @@ def _derived(work: Workplace, item: Item, episode: Episode) -> Derivation | Excl
         paper = _paper(work, item)
         has_supplement = bool(item.bundle.supplement_files)
         return derivation(item.record, paper, episode, work.edition, has_supplement=has_supplement)
+    except StoreError:
+        raise
     except Exception as fault:  # a rule that fails on one paper costs that paper, with its reason
         return _out(item, "crashed", f"{type(fault).__name__}: {fault}"[:500])
 
