@@ -14,7 +14,7 @@ from pipeline.audit import Audited, audit
 from pipeline.decisions import read_decisions
 from pipeline.derivation import Derivation, Rules
 from pipeline.evidence import Json
-from pipeline.ledger import Event, head
+from pipeline.ledger import Event, LedgerError, head, verify_chain
 
 
 def import_shipped(work: Workplace) -> int:
@@ -72,7 +72,15 @@ def row_of(row: Audited) -> Json:
 
 
 def ledger_print(work: Workplace) -> Mapping[str, str]:
-    return {"ledger": head(work.ledger.entries())}
+    """The state of the ledger. LedgerError where an entry was changed, removed or put in."""
+    entries = work.ledger.entries()
+    if problems := verify_chain(entries, work.edition.name):
+        more = f" ({len(problems)} in all)" if len(problems) > 1 else ""
+        raise LedgerError(
+            f"the ledger of {work.edition.name} is damaged: {problems[0]}{more}; restore it from a copy before "
+            "anything is built on it"
+        )
+    return {"ledger": head(entries)}
 
 
 def check(work: Workplace) -> Checked:
