@@ -109,7 +109,8 @@ def _run(work: Workplace, todo: Sequence[Stage]) -> str:
 def _failure(stage: Stage, result: object) -> str:
     events = [e for e in result.all_events if e.is_step_failure]  # type: ignore[attr-defined]
     error = events[0].step_failure_data.error if events else None
-    while error is not None and error.cause is not None:
+    # Dagster's wrappers say nothing; what they wrap names paper, file and remedy, which its own causes do not.
+    while error is not None and error.cause is not None and (error.cls_name or "").startswith("Dagster"):
         error = error.cause
     return f"{stage.name}: {error.message.strip() if error else 'failed; see the run in the UI'}"
 

@@ -31,9 +31,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _user_errors() -> tuple[type[Exception], ...]:
     from pipeline.editions import EditionError
     from pipeline.ledger import LedgerError
+    from pipeline.offline.values import WorldError
     from pipeline.store import StoreError
 
-    return (EditionError, LedgerError, StoreError, FileNotFoundError)
+    # A file or folder of the user's that is not there, or not what it should be: the message has its name.
+    places = (FileNotFoundError, FileExistsError, NotADirectoryError, IsADirectoryError, PermissionError)
+    return (EditionError, LedgerError, StoreError, WorldError, *places)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -83,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("edition", nargs="?")
     one.add_argument("--cap", type=float, metavar="HOURS", help="cap of pool and splits, H100-hours")
     one.add_argument("--pool", type=int, metavar="ROWS", help="size of the pool")
-    one.add_argument("--weights", help="band weights, cheapest band first, as 5/7/8")
+    one.add_argument("--weights", type=_weights, help="band weights, cheapest band first, as 5/7/8")
     one.add_argument("--draw", choices=["cheapest", "seeded"])
     one.set_defaults(run=_what_if)
 
@@ -125,6 +128,12 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--port", type=int, default=3000)
     one.set_defaults(run=_ui)
     return parser
+
+
+def _weights(text: str) -> list[int]:
+    if not all(part.isdecimal() for part in text.split("/")):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of whole numbers like 5/7/8")
+    return [int(part) for part in text.split("/")]
 
 
 def _build(arguments: argparse.Namespace) -> int:
@@ -170,7 +179,7 @@ def _what_if(arguments: argparse.Namespace) -> int:
     if arguments.pool is not None:
         changes["pool_size"] = arguments.pool
     if arguments.weights is not None:
-        changes["band_weights"] = [int(w) for w in arguments.weights.split("/")]
+        changes["band_weights"] = arguments.weights
     if arguments.draw is not None:
         changes["draw"] = arguments.draw
     with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:

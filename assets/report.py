@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from assets.query import connect
+from assets.stages import stages
 from assets.workplace import Workplace
 from pipeline.selection import SELECTABLE, Selection
 
@@ -81,7 +82,8 @@ def pool_text(chosen: Selection) -> str:
 def closing(work: Workplace, end: End) -> str:
     """The last lines of a build."""
     parts = [f"{work.edition.conference} {work.edition.year} ({work.edition.name})"]
-    if work.store.table_print(work.edition.name, "audited") is not None:
+    tables = [table for stage in stages() for table in stage.tables]
+    if all(work.store.table_print(work.edition.name, table) is not None for table in tables):
         parts += ["", funnel_text(work)]
     parts += ["", f"{end.name}: {end.detail}"]
     if end.release is not None:
