@@ -13,6 +13,7 @@ from pipeline.paper.model import Anchor, Place
 from pipeline.paper.notes import RawLink
 from pipeline.paper.render import Renderer
 
+MAX_PIECE = 20_000  # characters of a title, caption, cell or visible link text
 _PLACEHOLDER = re.compile(
     r"\x00([^\x00\n]{0,400})\x00|\x01([tp])([^\x01\n]*)\x01([^\x01\n]*)\x01([^\x01\n]*)\x01|[\x00\x01\x02]"
 )
@@ -89,7 +90,8 @@ class Layout:
         return tuple(names[:200])
 
     def resolve(self, text: str) -> str:
-        """A piece of text with its references and citations filled in."""
+        """A piece of text with its references and citations filled in; an unclosed one is cut, not read to the end."""
+        text = text[:MAX_PIECE]
         if "\x00" not in text and "\x01" not in text:
             return text
         return _PLACEHOLDER.sub(self.shown, text)

@@ -67,6 +67,7 @@ SOURCES: dict[str, dict[str, str | bytes]] = {
     },
     "verbatim open": {"main.tex": HEAD + "\\begin{verbatim}" * 20_000 + TAIL},
     "optional open": {"main.tex": HEAD + "\\section[" * 20_000 + TAIL},
+    "links left open": {"main.tex": HEAD + ("\\href{https://a.org/x}{see \\ref{a} " + "word " * 60) * 900 + TAIL},
     "captions": {"main.tex": HEAD + "\\begin{table}\\caption{" * 3_000 + TAIL},
 }
 
