@@ -258,7 +258,9 @@ ABSENCE_TOOLS: Mapping[Signal, Mapping[str, tuple[str, ...]]] = {
 """Which complete searches prove absence, per signal; how many of each is `absence_searches` of the edition."""
 
 
-BOILERPLATE = frozenset(("__init__.py", "__main__.py", "setup.py", "conftest.py", "version.py", "_version.py", "conf.py"))
+BOILERPLATE = frozenset(
+    ("__init__.py", "__main__.py", "setup.py", "conftest.py", "version.py", "_version.py", "conf.py")
+)
 """Files that frame a package or its documents; where nothing else is there, nothing can be run."""
 
 WRAPPER_FILES = 3

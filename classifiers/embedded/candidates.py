@@ -22,7 +22,7 @@ from classifiers.embedded.words import (
 from pipeline.paper import Cell, Paper, Sentence, Table
 
 _VALUE_BEFORE = re.compile(
-    r"\b(reach\w*|achiev\w*|attain\w*|obtain\w*|of|to|at|is|are|by|solves?|with|an?|up to|yield\w*|scores?|about"
+    r"\b(reach\w*|achiev\w*|attain\w*|obtain\w*|of|to|at|is|be|are|by|solves?|with|an?|up to|yield\w*|scores?|about"
     r"|around|nearly|roughly)\s*[~≈∼]?\s*$",
     re.IGNORECASE,
 )
@@ -31,13 +31,39 @@ _AVERAGE = re.compile(r"\b(avg|average|mean|overall|macro|all|total)\b", re.IGNO
 THRESHOLD_BEFORE = re.compile(
     r"(\bat least|\bmore than|\bunder|\bbelow|\bless than|\babove|\bexceed\w*|[<>≤≥])\s*$", re.IGNORECASE
 )
-_SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s?([MB])(?![A-Za-z])")
+_FOUND = re.compile(
+    r"\b(we (?:find|found|observe|observed|measure|measured|estimate|estimated|obtain|obtained|see|report)"
+    r"|appears? to be|turns out to be|results? (?:in|show)|(?:figure|table) \S+ shows|achieves?|reaches"
+    r"|is estimated)\b",
+    re.IGNORECASE,
+)
+_SIZE = re.compile(r"(?<![\d.])(?<![A-Z])(\d+(?:\.\d+)?)\s?([MB])(?![A-Za-z])")
+_LETTER = re.compile(r"[A-Za-z0-9]-(Ti|T|S|B|L|XL|XXL|H|G)(?![A-Za-z])")
+_LETTERS = {"Ti": 1, "T": 1, "S": 2, "B": 3, "L": 4, "XL": 5, "H": 5, "XXL": 6, "G": 7}
 _PRECISION = re.compile(
     r"\b(identity|baseline|original|source|vanilla|naive|random|human|oracle|upper bound|gold)\b", re.IGNORECASE
 )
 
 
-_OWN_REASONS = frozenset(("own", "own, since others cite", "the table's best row", "the caption's own"))
+_IN_WORDS = (
+    ("the claim prints", "the claim prints this number"),
+    ("the prose says", "the claim gives a range that holds it"),
+    ("the abstract prints", "the abstract prints this number"),
+    ("the introduction or conclusion prints", "the introduction or conclusion prints this number"),
+    ("in running text", "the sentence states it as a result"),
+    ("uncited, where others cite", "its line is the only kind without a citation"),
+    ("own", "its line is the paper's own method"),
+    ("the table's best row", "its line has the most numbers in bold"),
+    ("the caption's own", "the table is about the paper's own method"),
+    ("everything averaged", "it is the average over everything"),
+    ("the claim's metric", "its metric is the claim's"),
+    ("size", "it is the smallest own model there"),
+    ("caption shares", "the table speaks of what the claim speaks of"),
+    ("the best of its line", "it is the best of its line"),
+    ("finding", "the sentence reports a finding"),
+)
+"""Reasons by how they begin, with what an author is told of them; the weightiest first."""
+_OWN_REASONS = frozenset(("own", "uncited, where others cite", "the table's best row", "the caption's own"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,8 +91,19 @@ class Candidate:
         return any(reason in _OWN_REASONS for reason, _ in self.weigh)
 
     @property
+    def is_rival(self) -> bool:
+        """Whether another method's line holds it."""
+        return any(reason == "not the own" for reason, _ in self.weigh)
+
+    @property
     def why(self) -> str:
-        return ", ".join(f"{reason} {weight:+g}" for reason, weight in self.weigh if abs(weight) >= 0.1)
+        """Why it was taken, in words for an author; the weights themselves stay in `weigh`."""
+        reasons = {reason for reason, weight in self.weigh if weight > 0}
+        said = [words for reason, words in _IN_WORDS if any(r.startswith(reason) for r in reasons)]
+        if self.table is None:
+            said = [*said, "no table prints it"] if said else ["it is printed in running text only"]
+        kept = said[:4] or ["nothing fits better"]
+        return f"{', '.join(kept[:-1])} and {kept[-1]}" if len(kept) > 1 else kept[0]
 
     @property
     def item(self) -> str:
@@ -91,9 +128,10 @@ def table_candidates(paper: Paper, own: OwnNames, claim: Claim | None, stated: S
             continue
         mine = own_lines(table, own)
         base = list(_table_weights(table, index, own, core, mine))
-        sizes = _smallest_size(table)
+        sizes = _smallest_size(table, mine)
+        across = metrics_in_rows(table)
         for cell in table.numeric_cells():
-            weigh = [*base, *_cell_weights(table, cell, mine, own, claimed, claim_metrics, stated, sizes)]
+            weigh = [*base, *_cell_weights(table, cell, mine, own, claimed, claim_metrics, stated, sizes, across)]
             row_text, column_text = (
                 " / ".join(table.row_headers(cell.row)),
                 " / ".join(table.column_headers(cell.column)),
@@ -142,7 +180,9 @@ def _cell_weights(
     claim_metrics: frozenset[str],
     stated: Stated,
     sizes: tuple[float, int] | None,
+    across: bool,
 ) -> Iterator[tuple[str, float]]:
+    """`across`: rows are metrics, see `metrics_in_rows`."""
     row_text, column_text = " ".join(table.row_headers(cell.row)), " ".join(table.column_headers(cell.column))
     is_mine = (
         cell.row in mine.rows or cell.column in mine.columns or bool(mine.columns and _DIFFERENCE.search(column_text))
@@ -150,7 +190,7 @@ def _cell_weights(
     yield (
         {
             "named": ("own", 3.0),
-            "uncited": ("own, since others cite", 2.0),
+            "uncited": ("uncited, where others cite", 2.0),
             "bold": ("the table's best row", 1.5),
             "caption": ("the caption's own", 1.5),
             "none": ("", 0.0),
@@ -161,7 +201,7 @@ def _cell_weights(
     if cell.bold and is_mine:
         yield "bold", 1.0
     label = row_text if not mine.columns else column_text
-    measure = row_text if mine.columns or metrics_in_rows(table) else column_text
+    measure = row_text if mine.columns or across else column_text
     names = frozenset(metrics_in(f"{measure} {table.caption}"))
     here = frozenset(metrics_in(measure))
     if is_mine and is_plain(label.split("  ")[-1], own):
@@ -190,7 +230,7 @@ def _cell_weights(
     if not weight and cell.percent:
         yield stated.within(value)
     open_ = (mine.how == "none" and not is_mine) or (mine.how in ("uncited", "caption") and is_mine)
-    if open_ and cell.value is not None and cell.value == best_of_line(table, cell):
+    if open_ and cell.value is not None and cell.value == best_of_line(table, cell, across):
         yield "the best of its line", 0.8
     if here & claim_metrics:
         yield "the claim's metric", 1.8
@@ -214,16 +254,41 @@ def _cell_weights(
 
 
 def _size(text: str) -> float | None:
+    """The model's size as a header gives it, in millions; of a letter, such as L or XL, a rank below any number."""
     found = _SIZE.search(text)
-    return float(found[1]) * (1000 if found[2] == "B" else 1) if found else None
+    if found:
+        return float(found[1]) * (1000 if found[2] == "B" else 1)
+    letter = _LETTER.search(text)
+    return _LETTERS[letter[1]] * 1e-3 if letter else None
 
 
-def _smallest_size(table: Table) -> tuple[float, int] | None:
-    """(smallest model size in millions, how many sizes) where headers name at least two."""
-    texts = [" ".join(table.row_headers(r)) for r in range(table.header_rows, len(table.grid))]
-    texts += [" ".join(table.column_headers(c)) for c in range(table.columns)]
+def _smallest_size(table: Table, mine: Own) -> tuple[float, int] | None:
+    """(smallest model size in millions, how many sizes) where the own lines name at least two; of a table without own
+    lines, all.
+    """
+    rows = sorted(mine.rows) or range(table.header_rows, len(table.grid))
+    texts = [" ".join(table.row_headers(r)) for r in rows]
+    texts += [" ".join(table.column_headers(c)) for c in sorted(mine.columns) or range(table.columns)]
     sizes = {s for t in texts if (s := _size(t)) is not None}
     return (min(sizes), len(sizes)) if len(sizes) > 1 else None
+
+
+def found_in_text(paper: Paper) -> Iterator[Candidate]:
+    """Findings that the body reports outside tables, for a paper that prints no other result of its own."""
+    for index, sentence in enumerate(paper.sentences()):
+        if sentence.place not in ("body", "caption") or not (_FOUND.search(sentence.text)):
+            continue
+        for number in result_numbers(paper, sentence.text):
+            if number.value == 0 or not _VALUE_BEFORE.search(sentence.text[: number.start]):
+                continue
+            yield Candidate(
+                value=number.text,
+                number=number.value,
+                unit="%" if number.percent else "x" if number.factor_x else number.unit,
+                sentence=sentence,
+                weigh=(("finding", 1.5), *((("appendix", -0.5),) if sentence.appendix else ())),
+                order=950_000_000 + index * 100 + number.start,
+            )
 
 
 def text_candidates(paper: Paper, claim: Claim | None, own: OwnNames) -> Iterator[Candidate]:
@@ -284,7 +349,8 @@ def ranked(candidates: list[Candidate]) -> list[Candidate]:
     kept: list[Candidate] = []
     for candidate in ordered:
         twin = any(
-            k.item != candidate.item and abs(k.number - candidate.number) <= 1e-9 * max(abs(k.number), 1e-12)
+            (k.item != candidate.item or candidate.table is None)
+            and abs(k.number - candidate.number) <= 1e-9 * max(abs(k.number), 1e-12)
             for k in kept[:12]
         )
         if not twin:

@@ -19,6 +19,11 @@ _OUR_NAME = re.compile(
     r"|pipeline),? (?:called |named )?([A-Z][\w+-]+)"
 )
 _NAMING = re.compile(r"\bwe (?:\w+ ){0,4}?(?:call|term|name|dub|denote|refer to)\b", re.IGNORECASE)
+_NO_RESULT = re.compile(
+    r"\bbest (?:correspond|describ|represent|fit|suit|captur|explain|practice|align|reflect)\w*",
+    re.IGNORECASE,
+)
+"""Words of result that speak of a choice instead."""
 _CONTRIBUTION = re.compile(r"\b(contributions?|we (?:show|demonstrate|find|achieve)|our)\b", re.IGNORECASE)
 
 
@@ -172,7 +177,7 @@ def find_claim(paper: Paper, own: OwnNames) -> Claim | None:
 
 def _states_result(sentence: str, own: OwnNames) -> bool:
     """A printed result, or a result word of the own work; neither background, nor hope, nor a data set's size alone."""
-    if re.search(r"\b(will|hope|aim|could|future)\b", sentence):
+    if re.search(r"\b(will|hope|aim|could|future|(?:is|are) expected to|potential(?:ly)?)\b", sentence):
         return False
     if DATASET_SIZE.search(sentence) and not FINDING.search(sentence):
         return False
@@ -183,7 +188,7 @@ def _states_result(sentence: str, own: OwnNames) -> bool:
         return True
     if PROPOSES.search(sentence[:60]) and not (FINDING.search(sentence) or _BEATS.search(sentence)):
         return False
-    return ours and bool(RESULT.search(sentence) or FINDING.search(sentence))
+    return ours and bool(RESULT.search(_NO_RESULT.sub("", sentence)) or FINDING.search(sentence))
 
 
 def _has_value(sentence: str) -> bool:

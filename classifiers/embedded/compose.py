@@ -6,6 +6,7 @@ import re
 
 from classifiers.embedded.hours import Hours, find_hours
 from classifiers.embedded.sights import Sight, View
+from classifiers.embedded.words import shown
 from pipeline import artifacts, reference
 from pipeline.answers import Answer, SignalWord, SignalWords, TargetWord
 from pipeline.evidence import Context, Outcome, Signal, meets_rule
@@ -188,8 +189,20 @@ def _task(view: View, target: TargetWord | None) -> str:
     """What an agent is asked, without the value: no number of the result stands in it."""
     if target is None:
         return "Nothing to reproduce."
-    data = f" on {target.dataset}" if target.dataset else ""
-    where = f" (table {target.table} of the paper)" if target.table else ""
-    text = f"Reproduce {target.metric}{data} of this configuration{where}: {target.config.rstrip('.')}."
-    number = re.escape(target.value)
-    return re.sub(rf"(?<![\w.]){number}(?![\w])", "…", text)
+    names = view.reading.own.names or view.reading.own.data
+    method = names[0] if names else "the paper's method"
+    sets = target.dataset.split(", ") if target.dataset else []
+    data = f" on {sets[0] if len(sets) == 1 else ', '.join(sets[:-1]) + ' and ' + sets[-1]}" if sets else ""
+    where = f"Table {target.table}" if target.table else "stated in the text"
+    metric = shown(re.sub(r"\s*[↑↓]|\s*\([↑↓%]+\)", "", target.metric).strip()) or "result"
+    what = {
+        "direction": f"Show that {method} is better than the baseline in {metric}",
+        "magnitude": f"Reproduce the difference in {metric} that {method} makes",
+        "threshold": f"Reproduce that {method} reaches the stated {metric}",
+    }.get(target.bar_kind, f"Reproduce the {metric} of {method}")
+    return _without(target.value, f"{what}{data} ({where}).")
+
+
+def _without(value: str, text: str) -> str:
+    """A sentence without the number that is to be found."""
+    return re.sub(rf"(?<![\w.]){re.escape(value)}(?![\w])", "…", text)

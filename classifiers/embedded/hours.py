@@ -36,6 +36,7 @@ _ALL_SEEDS = re.compile(
     r"|\b(?:evaluat|train|runn|fitt|comput|test|simulat|reproduc)ing (?:all|every|the whole|the full)\b",
     re.IGNORECASE,
 )
+_EACH = re.compile(r"\b(?:each|every|per|one|a single|any) (?:of|run|seed|trial|repetition)\b", re.IGNORECASE)
 _PREPARES = re.compile(
     r"\b(pre-?process\w*|data (?:profiling|collection|preparation|curation|cleaning|generation)|annotat\w+|crawl\w*"
     r"|download\w*|indexing|tokeni[sz]\w+)\b",
@@ -174,7 +175,9 @@ def _everything(
 
 
 def _part(mention: ComputeMention, work: Work, runs: int, paper: Paper) -> ComputeWord:
-    covered = mention.scope in ("table", "paper") or bool(_ALL_SEEDS.search(mention.quote) and mention.scope != "seed")
+    covered = mention.scope in ("table", "paper") or bool(
+        _ALL_SEEDS.search(mention.quote) and not _EACH.search(mention.quote) and mention.scope != "seed"
+    )
     (device, count), wall, device_hours = _device(mention, paper), None, None
     cpu = None if device else _cpu(mention, paper)
     if mention.hours is not None:

@@ -25,13 +25,19 @@ _CITED = re.compile(
 )
 
 
+_MARK = re.compile(r"[†‡§⋆]")
+
+
 def own_lines(table: Table, own: OwnNames) -> Own:
     """Named lines; else lines without a citation beside lines with one; else the line with most bold cells; else
     all, if the caption says so.
     """
     body = [r for r in range(table.header_rows, len(table.grid)) if not table.is_group_row(r)]
     label = {r: table.row_headers(r) for r in body}
-    rows = frozenset(r for r in body if _is_own(label[r], own))
+    marks = _own_marks(table.caption, own)
+    rows = frozenset(
+        r for r in body if _is_own(label[r], own) or any(mark in text for mark in marks for text in label[r])
+    )
     columns = frozenset(c for c in range(1, table.columns) if _is_own(table.column_headers(c), own))
     if rows and len(rows) < len(body):
         return Own(rows, frozenset(), "named")
@@ -48,6 +54,16 @@ def own_lines(table: Table, own: OwnNames) -> Own:
     if rows or columns or _is_own((table.caption,), own):
         return Own(frozenset(body), frozenset(), "caption")
     return Own(frozenset(), frozenset(), "none")
+
+
+def _own_marks(caption: str, own: OwnNames) -> tuple[str, ...]:
+    """Marks such as † that a caption explains as the paper's own: "† denotes models trained on our data"."""
+    found: list[str] = []
+    for match in _MARK.finditer(caption):
+        said = re.split(r"[.;†‡§⋆]", caption[match.end() :], maxsplit=1)[0]
+        if OURS.search(said) or re.search(r"\bour\b", said, re.IGNORECASE) or own.any_in(said):
+            found.append(match[0])
+    return tuple(dict.fromkeys(found))
 
 
 def _is_own(headers: tuple[str, ...], own: OwnNames) -> bool:
@@ -79,10 +95,9 @@ def metrics_in_rows(table: Table) -> bool:
     )
 
 
-def best_of_line(table: Table, cell: Cell) -> float | None:
-    """The best number beside a cell: across its row where rows are metrics, else down its column."""
+def best_of_line(table: Table, cell: Cell, across: bool) -> float | None:
+    """The best number beside a cell: `across` its row where rows are metrics, else down its column."""
     body = range(table.header_rows, len(table.grid))
-    across = metrics_in_rows(table)
     line = list(table.grid[cell.row]) if across else [table.grid[r][cell.column] for r in body]
     values = [c.value for c in line if c is not None and c.value is not None]
     measure = " ".join(table.row_headers(cell.row) if across else table.column_headers(cell.column))

@@ -10,6 +10,7 @@ from classifiers.embedded.candidates import (
     THRESHOLD_BEFORE,
     Candidate,
     direction_of,
+    found_in_text,
     ranked,
     table_candidates,
     text_candidates,
@@ -24,6 +25,11 @@ from pipeline.row import BarKind
 ALTERNATIVES = 5
 _WEAK = 1.5
 """Below this score a cell does not support the claim: nothing ties it to the own method or to the claim."""
+
+_SAME = 0.1
+"""What a runner-up loses for repeating line and metric of one already taken: it only turns ties."""
+_LOOKED_AT = 60
+"""Candidates, best first, among which runners-up are looked for."""
 
 _COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
 _SEEDS = re.compile(
@@ -64,7 +70,10 @@ def find_targets(paper: Paper, claim: Claim | None, own: OwnNames) -> Targets:
     prose = list(text_candidates(paper, claim, own))
     best_first = ranked([*cells, *prose])
     order = [c for c in best_first if c.score >= _WEAK] or [c for c in best_first if c.is_own][:1]
-    picked = _spread(order)
+    order = order or ranked(list(found_in_text(paper)))
+    # Another method's number is a target only where the own method prints none: then it is the value to beat.
+    order = [c for c in order if not c.is_rival] or order
+    picked = _spread(order) if order else []
     if not picked:
         return Targets(None, None, (), _inventory(paper, cells, None, own))
     words_ = tuple(_word(paper, c, cells) for c in picked)
@@ -72,21 +81,29 @@ def find_targets(paper: Paper, claim: Claim | None, own: OwnNames) -> Targets:
 
 
 def _spread(order: Sequence[Candidate]) -> list[Candidate]:
-    """The best, then runners-up that are not merely the next cell of a line already taken twice."""
+    """The best, then runners-up: of equal ones those in another metric first, and of one line two at most."""
     picked: list[Candidate] = []
-    for candidate in order:
-        line = (candidate.item, candidate.row_text)
-        if candidate.table is not None and sum((p.item, p.row_text) == line for p in picked) >= 2:
-            continue
-        picked.append(candidate)
-        if len(picked) > ALTERNATIVES:
+    left = list(order[:_LOOKED_AT])
+    while left and len(picked) <= ALTERNATIVES:
+        taken = {((p.item, p.row_text), metric_of(p)) for p in picked}
+        lines = [(p.item, p.row_text) for p in picked if p.table is not None]
+        left = [c for c in left if lines.count((c.item, c.row_text)) < 2]
+        if not left:
             break
+        same = _SAME if picked else 0.0
+        best = max(left, key=lambda c: (c.score - same * (((c.item, c.row_text), metric_of(c)) in taken), -c.order))
+        picked.append(best)
+        left.remove(best)
     return picked
 
 
 def _word(paper: Paper, candidate: Candidate, cells: Sequence[Candidate]) -> TargetWord:
     direction = direction_of(candidate)
     kind = bar_kind(candidate)
+    if kind == "direction":
+        baseline: float | None = candidate.number
+    else:
+        baseline = _baseline(candidate, cells, direction)
     metric = metric_of(candidate)
     table, cell = candidate.table, candidate.cell
     split = _SPLIT.search(candidate.where)
@@ -104,7 +121,7 @@ def _word(paper: Paper, candidate: Candidate, cells: Sequence[Candidate]) -> Tar
         column=cell.column if cell is not None else None,
         quote=candidate.sentence.text if candidate.sentence is not None else "",
         bar_kind=kind,
-        baseline=_baseline(candidate, cells, direction),
+        baseline=baseline,
         n_seeds=n_seeds(paper, candidate),
         why=candidate.why,
     )
@@ -129,6 +146,8 @@ def metric_of(candidate: Candidate) -> str:
     ):
         if found := metrics_in(text):
             return found[0]
+    if candidate.table is not None and candidate.cell is not None and candidate.cell.column == 0:
+        return candidate.row_text.split(" / ")[-1].strip() or "value"
     return candidate.column_text.split(" / ")[-1].strip() or "value"
 
 
@@ -139,7 +158,11 @@ def _scope(candidate: Candidate) -> str:
 
 
 def bar_kind(candidate: Candidate) -> BarKind:
-    """A printed cell is a point estimate; prose may state a difference, a ratio or a value to reach."""
+    """A printed cell is a point estimate, and a baseline's cell the value to be better than; prose may state a
+    difference, a ratio or a value to reach.
+    """
+    if candidate.sentence is None and candidate.is_rival:
+        return "direction"
     if candidate.sentence is None:
         return (
             "magnitude"

@@ -5,7 +5,7 @@ field.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 RESULT = re.compile(
     r"\b(outperform\w*|surpass\w*|exceed\w*|beats?|achiev\w+|attain\w*|reach\w*|obtain\w*|improv\w+|reduc\w+|increas\w+|lowers?"
@@ -42,7 +42,8 @@ BACKGROUND = re.compile(
     r"\b(however|existing|prior|previous|recent(?:ly)?|traditional\w*|current|conventional)\b", re.IGNORECASE
 )
 DATASET_SIZE = re.compile(
-    r"\b(largest|first (?:large|public|open|comprehensive)|(?:contain|compris|consist|cover"
+    r"\b(largest|(?:consist|compris)\w* of (?:over |more than |about )?\d"
+    r"|first (?:large|public|open|comprehensive)|(?:contain|compris|consist|cover"
     r"|includ)\w* (?:\w+ ){0,4}\d)",
     re.IGNORECASE,
 )
@@ -171,6 +172,27 @@ METRICS = (
         "coverage",
     ),
 )
+ALIASES = {
+    "acc": "accuracy",
+    "ppl": "perplexity",
+    "mean absolute error": "mae",
+    "mean squared error": "mse",
+    "root mean squared error": "rmse",
+    "root mean square error": "rmse",
+    "character error rate": "cer",
+    "word error rate": "wer",
+    "expected calibration error": "ece",
+    "speed-up": "speedup",
+    "bits per dimension": "bpd",
+    "error rate": "error",
+}
+"""Other spellings of one metric. The key is found in texts, the value is the metric."""
+_ABBREVIATED = frozenset(
+    """
+    f1 auroc auc auprc bleu wer cer fid psnr ssim lpips mrr ndcg em rmse mae mse nll elbo r2 kl bpd ece nmi ari cider
+    is
+    """.split()  # noqa: SIM905
+)
 LOWER = re.compile(
     r"\b(error|loss|perplexity|ppl|wer|cer|fid|gfid|rfid|sfid|lpips|rmse|mae|mse|nll|latency|regret|distance|time|runtime|ece|bpd|kl|memory|cost"
     r"|divergence|deviation|hallucination\w*|toxicity|gap)\b",
@@ -188,6 +210,7 @@ _STOP = frozenset(
 )
 
 
+@lru_cache(maxsize=4096)
 def words(text: str) -> frozenset[str]:
     """The content words of a phrase, lower case, plural s dropped, hyphenated names also joined."""
     found = re.findall(r"[a-z0-9][a-z0-9@.+-]*[a-z0-9+]|[a-z0-9]", text.lower())
@@ -197,14 +220,25 @@ def words(text: str) -> frozenset[str]:
 
 @cache
 def metric_pattern() -> re.Pattern[str]:
-    names = sorted(METRICS, key=len, reverse=True)
+    names = sorted({*METRICS, *ALIASES}, key=len, reverse=True)
     return re.compile(r"(?<![\w-])(" + "|".join(re.escape(n) for n in names) + r")(?![\w])", re.IGNORECASE)
 
 
+@lru_cache(maxsize=4096)
 def metrics_in(text: str) -> tuple[str, ...]:
-    """Metric names in a phrase, lower case, in order, each once. Two-letter names only as written in capitals."""
+    """Metric names in a phrase, lower case and one name for each, in order, each once. Two-letter names only as
+    written in capitals.
+    """
     found = (m[0] for m in metric_pattern().finditer(text))
-    return tuple(dict.fromkeys(f.lower() for f in found if len(f) > 2 or f.isupper()))
+    kept = (f.lower() for f in found if len(f) > 2 or f.isupper())
+    return tuple(dict.fromkeys(ALIASES.get(f, f) for f in kept))
+
+
+def shown(metric: str) -> str:
+    """A metric as a sentence prints it: abbreviations in capitals, words as words."""
+    return {"gfid": "gFID", "rfid": "rFID", "sfid": "sFID", "miou": "mIoU", "iou": "IoU", "map": "mAP"}.get(
+        metric, metric.upper() if metric in _ABBREVIATED else metric
+    )
 
 
 def squeezed(text: str) -> str:
