@@ -1,4 +1,5 @@
-"""What tests of every stage share: nothing leaves loopback, real services where they are there, and a reason where not."""
+"""What tests of every stage share: nothing leaves loopback, real services where they are there, and a reason where
+not."""
 
 from __future__ import annotations
 

@@ -107,7 +107,8 @@ def _gitmodules(submodules: tuple[SubmoduleFacts, ...]) -> bytes:
 
 
 def _is_served(relative: Path) -> bool:
-    """What answers are made of. Sources and supplements have digests of their own; notes beside the world say nothing."""
+    """What answers are made of. Sources and supplements have digests of their own; notes beside the world say
+    nothing."""
     parts = relative.parts
     if parts == ("world.toml",):
         return True
