@@ -230,9 +230,9 @@ _JUDGED = re.compile(r"\b(judg\w+|scored by|graded by|grader|rated by|annotat\w+
 """A closed model that only judges says nothing about what is judged."""
 _WE_TRAIN = re.compile(r"\bwe (?:pre-?train|train|fine-?tune|optimi[sz]e)\b", re.IGNORECASE)
 _MADE_DATA = re.compile(
-    r"\b((?:synthetic|simulated|generated|artificial|toy|random)(?:ly)? (?:\w+ ){0,3}"
+    r"\b((?:synthetic|simulated|generated|artificial|toy|random)(?:ly)? (?:[\w-]+ ){0,3}"
     r"(?:data\w*|tasks?|samples?|examples?|points?|problems?|instances?|graphs?|signals?|matri\w+|environments?"
-    r"|experiments?|sequences?)|we (?:generate|sample|simulate|draw|synthesi[sz]e)\b"
+    r"|experiments?|sequences?|mixtures?|inputs?)|we (?:generate|sample|simulate|draw|synthesi[sz]e)\b"
     r"|(?:are|is|were|was) (?:generated|sampled|simulated|drawn|synthesi[sz]ed)"
     r"|numerical (?:experiments?|simulations?|results?|examples?)|no (?:external |training )?data"
     r"|without (?:any )?data)",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from classifiers.embedded.claim import Claim, OwnNames
 from classifiers.embedded.lines import Own, best_of_line, is_plain, metrics_in_rows, own_lines
@@ -354,5 +354,5 @@ def ranked(candidates: list[Candidate]) -> list[Candidate]:
             for k in kept[:12]
         )
         if not twin:
-            kept.append(replace(candidate))
+            kept.append(candidate)
     return kept

@@ -29,6 +29,9 @@ def compose(view: View) -> Answer:
     if training in ("trained", "is_the_experiment"):
         view = view.training()
         reading = view.reading
+    if reading.data.made and any(s.receipt.facts.get("construction_scripts") for s in view.about(set(view.own))):
+        view = view.making()
+        reading = view.reading
     target = _with_data(view, reading.targets.chosen) if reading.kind == "empirical" else None
     hours = (
         find_hours(view.briefing.given.paper, target, trains=training in ("trained", "is_the_experiment"))
@@ -189,11 +192,10 @@ def _task(view: View, target: TargetWord | None) -> str:
     """What an agent is asked, without the value: no number of the result stands in it."""
     if target is None:
         return "Nothing to reproduce."
-    names = view.reading.own.names or view.reading.own.data
-    method = names[0] if names else "the paper's method"
     sets = target.dataset.split(", ") if target.dataset else []
+    method = next((n for n in _method_names(view) if n not in sets), "the paper's method")
     data = f" on {sets[0] if len(sets) == 1 else ', '.join(sets[:-1]) + ' and ' + sets[-1]}" if sets else ""
-    where = f"Table {target.table}" if target.table else "stated in the text"
+    where = f"Table {target.table}" if target.table else "in a table" if target.row is not None else "in the text"
     metric = shown(re.sub(r"\s*[↑↓]|\s*\([↑↓%]+\)", "", target.metric).strip()) or "result"
     what = {
         "direction": f"Show that {method} is better than the baseline in {metric}",
@@ -201,6 +203,12 @@ def _task(view: View, target: TargetWord | None) -> str:
         "threshold": f"Reproduce that {method} reaches the stated {metric}",
     }.get(target.bar_kind, f"Reproduce the {metric} of {method}")
     return _without(target.value, f"{what}{data} ({where}).")
+
+
+def _method_names(view: View) -> list[str]:
+    """What the own method is called: its names, else the title's head before a colon."""
+    head, colon, _ = view.briefing.given.paper.title.partition(":")
+    return [*view.reading.own.names, *([head.strip()] if colon and len(head.split()) <= 3 else [])]
 
 
 def _without(value: str, text: str) -> str:

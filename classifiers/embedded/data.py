@@ -5,10 +5,12 @@ data.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from classifiers.embedded.candidates import Candidate
 from classifiers.embedded.claim import Claim, OwnNames
+from classifiers.embedded.kind import ELSEWHERE
 from classifiers.embedded.words import METRICS, squeezed
 from pipeline import reference
 from pipeline.answers import DatasetWord
@@ -23,12 +25,29 @@ _CUSTOM = re.compile(
     r"|annotated)|in-house|proprietary)\b",
     re.IGNORECASE,
 )
-_MADE = re.compile(
-    r"\b(synthetic\w*|simulated|generated (?:from|by|data)|sampled? from|toy (?:data|problem|example|task)"
-    r"|randomly (?:generated|drawn|sampled)"
-    r"|numerical(?:ly)?|drawn from|analytic\w*|closed[- ]form)\b",
-    re.IGNORECASE,
+_MADE = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\b(?:synthetic|simulated|artificial|toy|(?:procedurally|randomly|synthetically) generated)\w*"
+        r" (?:[\w-]+ ){0,3}(?:data\w*|tasks?|samples?|examples?|points?|problems?|instances?|graphs?|signals?"
+        r"|environments?|sequences?|mixture\w*|experiments?)\b",
+        r"\bwe (?:\w+ )?(?:generate|sample|simulate|synthesi[sz]e)\b[^.]{0,120}\b(?:data\w*|tasks?|samples?|examples?"
+        r"|points?|problems?|instances?|graphs?|signals?|inputs?|sequences?|trajector\w+|positions?)\b"
+        r"|\b(?:data\w*|tasks?|samples?|examples?|points?|problems?|instances?|graphs?|signals?|inputs?|sequences?"
+        r"|trajector\w+|positions?)\b[^.]{0,40}\b(?:are|is|were|was) (?:\w+ )?(?:generated|sampled|simulated|drawn)\b"
+        r"|\bwe (?:\w+ )?draw\b[^.]{0,60}\bfrom\b|\bno (?:external |training )?data\b|\bwithout (?:any )?data\b",
+        r"\bnumerical (?:experiments?|simulations?|examples?)\b",
+    )
 )
+"""Ways to say that the data is made, the plainest first."""
+_NO_DATA = frozenset(
+    """
+    RL NER POS PICO REL CLS DEP OCR ASR TTS NMT MT IR NLI MHA MLA MQA KV FFN MLP CNN RNN LLM LLMS RLHF SFT DPO PPO GRPO
+    SGD ADAM ADAMW FP8 FP16 BF16 FP32 INT8 CUDA PCA SVD ODE SDE MCMC RAG COT
+    """.split()  # noqa: SIM905
+)
+"""Tasks, parts and methods of the field that are written like data sets and are none."""
+_SPOKEN_OF = frozenset(("abstract", "body", "caption", "footnote"))
 _APPOSED = re.compile(
     r"\b([A-Z][\w-]+),? (?:is |are )?(?:a|an|the|our) (?:[\w.,]+[ -]){0,5}?(?:set|data ?set|benchmark|corpus"
     r"|collection|suite|test ?bed|archive|reanalysis)\b"
@@ -39,6 +58,8 @@ _AFTER = re.compile(
     r"|data ?set|version)\s+of\s+)?"
     r"([A-Z][\w]*(?:[-/.][\w]+)*(?:\s?(?:[A-Z0-9][\w.-]*))?)"
 )
+_KINDS = r"(?:data ?sets?|benchmarks?|corpus|corpora|test ?(?:suite|set|bed)|collection|archive|challenge)"
+_PARTS = r"(?:models?|layers?|normali[sz]ation|attention|architectures?|networks?|encoders?|decoders?|projections?)\b"
 _LIKE_DATA = re.compile(r"([a-z][A-Z]|[A-Z]{2,}|\d|Bench|Set|Net|QA|Corpus|Eval)")
 
 
@@ -70,7 +91,9 @@ def find_data(paper: Paper, claim: Claim | None, candidate: Candidate | None, ow
 def _measured_on(paper: Paper, claim: Claim | None, candidate: Candidate | None, own: OwnNames) -> DataFound:
     """The data of the target: named in its cell's headers, else in its caption, else in the claim, else around it."""
     if candidate is None:
-        return DataFound((), "")
+        told = (claim.sentence if claim else "", paper.abstract)
+        found = next((listed for text in told if (listed := _listed(text))), ())
+        return DataFound(tuple(_word(paper, name, "") for name in found[:1]), "")
     heads = f"{candidate.column_text} . {candidate.row_text}"
     around = candidate.where if candidate.table is None else candidate.table.caption
     claimed = claim.sentence if claim else ""
@@ -81,17 +104,41 @@ def _measured_on(paper: Paper, claim: Claim | None, candidate: Candidate | None,
         if name in f"{heads} {around} {claimed}":
             return DataFound((_unlisted(paper, name),), "")
     for text in (around, claimed, paper.abstract):
-        if named := _named(text, own):
+        if named := [name for name in _named(text, own) if _is_data(paper, name, own)]:
             return DataFound((_unlisted(paper, named[0]),), "")
     section = _section(paper, candidate)
     nearby = " ".join(s.text for s in section)
     if listed := _listed(nearby):
         return DataFound((_word(paper, listed[0], nearby),), "")
-    made = next((s.text for s in [*section, *paper.sentences()] if _MADE.search(s.text) and not s.appendix), "")
-    if made:
+    if made := _made([*section, *paper.sentences()]):
         return DataFound((), made)
     everywhere = _listed(" ".join(s.text for s in paper.sentences() if not s.appendix and s.place == "body"))
     return DataFound((_word(paper, everywhere[0], ""),) if everywhere else (), "")
+
+
+def _made(sentences: Sequence[Sentence]) -> str:
+    """The sentence that says most plainly that the data is made, the nearest first; "" where none does."""
+    told = [s for s in sentences if not s.appendix and s.place in _SPOKEN_OF and not ELSEWHERE.search(s.text)]
+    return next((s.text for pattern in _MADE for s in told if pattern.search(s.text)), "")
+
+
+def _is_data(paper: Paper, name: str, own: OwnNames) -> bool:
+    """Whether the paper speaks of a name as data: next to "data set" or "benchmark", or as what something is
+    evaluated or trained on; and not as of a model or a layer.
+    """
+    if name in own.data or re.search(r"(?:Bench|QA|Corpus|Dataset|Eval)$", name):
+        return True
+    if name.split()[0].upper() in _NO_DATA or re.search(rf"\b{re.escape(name)}[- ](?:\w+ )?{_PARTS}", paper.text):
+        return False
+    word = re.escape(name)
+    measured = r"\b(?:evaluat|test|train|result|experiment|perform|accura|score|validat)\w*\b"
+    ways = (
+        rf"{word}\S*\s+(?:\w+\s+)?(?:{_KINDS}|tasks?\b)",
+        rf"{_KINDS}[,:]?\s+(?:called\s+|named\s+|of\s+)?\(?{word}",
+        rf"{measured}[^.]{{0,60}}\bon (?:the )?{word}",
+        rf"{word}\b,? (?:is |are )?(?:a|an|the|our|\d[\d,]*) ",
+    )
+    return re.search("|".join(ways), paper.text, re.IGNORECASE) is not None
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -117,7 +164,7 @@ def _word(paper: Paper, name: str, text: str) -> DatasetWord:
 
 def _unlisted(paper: Paper, name: str) -> DatasetWord:
     """A data set that no table lists; the authors' own where they say that they made it, or give it away."""
-    mentions = [s for s in paper.sentences() if name in s.text]
+    mentions = [s for s in paper.sentences() if name in s.text and s.place in _SPOKEN_OF]
     made = re.compile(
         rf"\b(introduc|present|propos|construct|collect|curat|build|releas|creat|annotat)\w*\b[^.]*{re.escape(name)}",
         re.IGNORECASE,
@@ -148,7 +195,7 @@ def _named(text: str, own: OwnNames) -> list[str]:
         name = match[1].strip(" .,;:")
         known = {squeezed(n) for n in own.names}
         if (
-            _LIKE_DATA.search(name)
+            (_LIKE_DATA.search(name) or (re.match(r"[Oo]n the ", match[0]) and " " in name))
             and squeezed(name) not in known
             and name.lower() not in METRICS
             and not _common(name)

@@ -31,7 +31,7 @@ _USES = re.compile(
     r"|powered by|judg\w+|generat\w+|rewrit\w+)",
     re.IGNORECASE,
 )
-_ELSEWHERE = re.compile(
+ELSEWHERE = re.compile(
     r"\b(related work|unlike|prior work|previous(?:ly)?|et al|compar\w+ (?:with|to|against)|such as|e\.g\.)",
     re.IGNORECASE,
 )
@@ -103,12 +103,12 @@ class Trained:
 def training_of(paper: Paper, claim: Claim | None, candidate: Candidate | None, needs: Needs) -> Trained:
     """Whether the target trains anything, or training itself is what it measures; each with the paper's own words."""
     body = [s for s in paper.sentences() if not s.appendix and s.place in ("abstract", "body", "caption", "title")]
-    trains = [s for s in body if _WE_TRAIN.search(s.text) and not _ELSEWHERE.search(s.text)]
+    trains = [s for s in body if _WE_TRAIN.search(s.text) and not ELSEWHERE.search(s.text)]
     measured = f"{paper.title} {claim.sentence if claim else ''} {candidate.column_text if candidate else ''}"
     if _ABOUT_TRAINING.search(measured) and trains:
         about = next((s for s in body if _ABOUT_TRAINING.search(s.text) and s.place == "abstract"), trains[0])
         return Trained("is_the_experiment", about.text)
-    untrained = [s for s in body if _UNTRAINED.search(s.text) and not _ELSEWHERE.search(s.text)]
+    untrained = [s for s in body if _UNTRAINED.search(s.text) and not ELSEWHERE.search(s.text)]
     own = [s for s in untrained if re.search(r"\b(we|our|ours|all|is|are|requires?|method)\b", s.text, re.IGNORECASE)]
     if own and (not trains or any(s.place in ("abstract", "title") for s in own)):
         return Trained("none", own[0].text)
@@ -172,7 +172,7 @@ def _paid(paper: Paper, claim: Claim | None, candidate: Candidate, near: list[Se
     named = reference.paid_api(own_configuration)
     for sentence in near:
         api = reference.paid_api(sentence.text)
-        if api is None or _ELSEWHERE.search(sentence.text) or not _USES.search(sentence.text):
+        if api is None or ELSEWHERE.search(sentence.text) or not _USES.search(sentence.text):
             continue
         ours = re.search(
             r"\b(we|our|all (?:agents|experiments|calls|models)|method|pipeline)\b", sentence.text, re.IGNORECASE
@@ -196,4 +196,4 @@ def _claimed(claim: Claim | None, pattern: re.Pattern[str]) -> str:
 
 
 def _first(sentences: list[Sentence], pattern: re.Pattern[str]) -> str:
-    return next((s.text for s in sentences if pattern.search(s.text) and not _ELSEWHERE.search(s.text)), "")
+    return next((s.text for s in sentences if pattern.search(s.text) and not ELSEWHERE.search(s.text)), "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from classifiers.embedded.claim import Claim
 from pipeline.paper import Number, Paper
@@ -44,15 +45,18 @@ class Stated:
         return "", 0.0
 
 
+@lru_cache(maxsize=1024)
+def _precision(printed: str) -> tuple[int, int]:
+    """(decimals, significant digits) of a printed number; (0, 0) of what is none."""
+    match = re.search(r"[\d,]*\.?\d+", printed.strip("% x×"))
+    digits = match[0] if match else ""
+    decimals = len(digits.split(".")[1]) if "." in digits else 0
+    return decimals, len(digits.replace(".", "").replace(",", "").lstrip("0"))
+
+
 def same_printed(number: Number, value: float) -> bool:
     """Whether prose prints this value, rounded as prose rounds, in percent or as a share."""
-    plain = number.text.strip("% x×")
-    match = re.search(r"[\d,]*\.?\d+", plain)
-    if match is None:
-        return False
-    digits = match[0]
-    decimals = len(digits.split(".")[1]) if "." in digits else 0
-    significant = len(digits.replace(".", "").replace(",", "").lstrip("0"))
+    decimals, significant = _precision(number.text)
     if significant < 2 or (decimals == 0 and not (number.percent or number.factor_x) and number.value < 1000):
         return False
     scales = (1.0, 100.0) if number.percent else (1.0,)

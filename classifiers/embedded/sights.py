@@ -112,6 +112,13 @@ class View:
         both = DataFound((*data.datasets, *data.training) if data.datasets else (), data.made, ())
         return replace(self, reading=replace(self.reading, data=both))
 
+    def making(self) -> View:
+        """The same view of a target whose data the paper's own released code makes: that is where a stranger gets
+        it.
+        """
+        word = DatasetWord(name="data made by the released code", custom=True, quote=self.reading.data.made)
+        return replace(self, reading=replace(self.reading, data=DataFound((word,), "", ())))
+
     @property
     def trained(self) -> Trained:
         """What the paper says is trained; where it says nothing, training code or weights of its own say that

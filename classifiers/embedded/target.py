@@ -19,7 +19,7 @@ from classifiers.embedded.claim import Claim, OwnNames
 from classifiers.embedded.prose import stated_numbers
 from classifiers.embedded.words import ABLATION_TABLE, metrics_in, words
 from pipeline.answers import CandidateWord, Passed, TargetWord
-from pipeline.paper import InventoryItem, Paper
+from pipeline.paper import InventoryItem, Paper, find_numbers
 from pipeline.row import BarKind
 
 ALTERNATIVES = 5
@@ -36,6 +36,7 @@ _SEEDS = re.compile(
     r"\b(\d{1,3}|two|three|four|five|six|seven|eight|nine|ten)\s+(?:\w+\s+){0,2}?(?:seeds?|runs?|trials?|repetitions?|repeats?|initiali[sz]ations)\b",
     re.IGNORECASE,
 )
+_RUNS = re.compile(r"\b(seeds?|runs)\b")
 _SEED_LIST = re.compile(r"\bseeds?\s+((?:\d{1,6}\s*,\s*)+(?:and\s+)?\d{1,6})", re.IGNORECASE)
 _MAGNITUDE = re.compile(
     r"(\b(?:faster|slower|fewer|smaller|cheaper|speed-?ups?|less|reduction|savings?|improvement|gain|gap|increase"
@@ -51,6 +52,7 @@ _DIFFERENCE_AFTER = re.compile(
     r"|reduction|savings?|improvement|gain|points? (?:above|over|better|higher|lower|more|less)|more than|less than)",
     re.IGNORECASE,
 )
+_BEATEN = re.compile(r"\b(?:than|outperform\w*|surpass\w*|beats?|exceeds?)\b[^.;\d]*$", re.IGNORECASE)
 _SPLIT = re.compile(r"\b(test(?:[- ]standard)?|validation|val|dev|held[- ]out)\b(?:\s+(?:set|split))?", re.IGNORECASE)
 
 
@@ -76,7 +78,8 @@ def find_targets(paper: Paper, claim: Claim | None, own: OwnNames) -> Targets:
     picked = _spread(order) if order else []
     if not picked:
         return Targets(None, None, (), _inventory(paper, cells, None, own))
-    words_ = tuple(_word(paper, c, cells) for c in picked)
+    told = _told_of_runs(paper)
+    words_ = tuple(_word(paper, c, cells, claim, told) for c in picked)
     return Targets(words_[0], picked[0], words_[1:], _inventory(paper, cells, picked[0], own))
 
 
@@ -97,14 +100,16 @@ def _spread(order: Sequence[Candidate]) -> list[Candidate]:
     return picked
 
 
-def _word(paper: Paper, candidate: Candidate, cells: Sequence[Candidate]) -> TargetWord:
+def _word(
+    paper: Paper, candidate: Candidate, cells: Sequence[Candidate], claim: Claim | None, told: Sequence[str]
+) -> TargetWord:
     direction = direction_of(candidate)
-    kind = bar_kind(candidate)
+    kind = bar_kind(candidate, claim)
     if kind == "direction":
         baseline: float | None = candidate.number
     else:
         baseline = _baseline(candidate, cells, direction)
-    metric = metric_of(candidate)
+    metric = metric_of(candidate, claim)
     table, cell = candidate.table, candidate.cell
     split = _SPLIT.search(candidate.where)
     return TargetWord(
@@ -122,7 +127,7 @@ def _word(paper: Paper, candidate: Candidate, cells: Sequence[Candidate]) -> Tar
         quote=candidate.sentence.text if candidate.sentence is not None else "",
         bar_kind=kind,
         baseline=baseline,
-        n_seeds=n_seeds(paper, candidate),
+        n_seeds=n_seeds(paper, candidate, told),
         why=candidate.why,
     )
 
@@ -137,7 +142,8 @@ def config_of(candidate: Candidate) -> str:
     return " ".join("; ".join([*heads, caption]).split())[:300]
 
 
-def metric_of(candidate: Candidate) -> str:
+def metric_of(candidate: Candidate, claim: Claim | None = None) -> str:
+    """What the number measures: as its headers, its caption or its sentence say, else as the claim says."""
     for text in (
         candidate.column_text,
         candidate.row_text,
@@ -146,8 +152,8 @@ def metric_of(candidate: Candidate) -> str:
     ):
         if found := metrics_in(text):
             return found[0]
-    if candidate.table is not None and candidate.cell is not None and candidate.cell.column == 0:
-        return candidate.row_text.split(" / ")[-1].strip() or "value"
+    if claim is not None and claim.metrics:
+        return claim.metrics[0]
     return candidate.column_text.split(" / ")[-1].strip() or "value"
 
 
@@ -157,11 +163,11 @@ def _scope(candidate: Candidate) -> str:
     return f"{candidate.item}, {candidate.column_text or candidate.row_text}".strip(", ")[:200]
 
 
-def bar_kind(candidate: Candidate) -> BarKind:
+def bar_kind(candidate: Candidate, claim: Claim | None = None) -> BarKind:
     """A printed cell is a point estimate, and a baseline's cell the value to be better than; prose may state a
     difference, a ratio or a value to reach.
     """
-    if candidate.sentence is None and candidate.is_rival:
+    if candidate.sentence is None and (candidate.is_rival or _to_beat(candidate, claim)):
         return "direction"
     if candidate.sentence is None:
         return (
@@ -181,6 +187,14 @@ def bar_kind(candidate: Candidate) -> BarKind:
     return "point_estimate"
 
 
+def _to_beat(candidate: Candidate, claim: Claim | None) -> bool:
+    """Whether the claim names this number as another's: "scores higher than counting, whose score is 4,120"."""
+    if claim is None or candidate.is_own:
+        return False
+    found = [n for n in find_numbers(claim.sentence) if abs(n.value - candidate.number) <= 1e-9 * abs(n.value)]
+    return bool(found) and _BEATEN.search(claim.sentence[: found[0].start]) is not None
+
+
 def _baseline(candidate: Candidate, cells: Sequence[Candidate], direction: str) -> float | None:
     """The best number of the same column that is not the paper's own."""
     if candidate.table is None or candidate.cell is None:
@@ -198,7 +212,12 @@ def _baseline(candidate: Candidate, cells: Sequence[Candidate], direction: str) 
     return min(rivals) if direction == "lower" else max(rivals)
 
 
-def n_seeds(paper: Paper, candidate: Candidate) -> int | None:
+def _told_of_runs(paper: Paper) -> tuple[str, ...]:
+    """The body's sentences that speak of seeds or runs."""
+    return tuple(s.text for s in paper.sentences() if not s.appendix and _RUNS.search(s.text))
+
+
+def n_seeds(paper: Paper, candidate: Candidate, told: Sequence[str]) -> int | None:
     """Runs that the number averages: as its caption or the text around its table says; one where a single run is
     stated.
     """
@@ -209,8 +228,7 @@ def n_seeds(paper: Paper, candidate: Candidate) -> int | None:
             s.text for s in paper.sentences() if section is not None and section.start <= s.anchor.offset < section.end
         ]
     averaged = candidate.cell is not None and candidate.cell.uncertainty is not None
-    texts += [s.text for s in paper.sentences() if re.search(r"\b(seeds?|runs)\b", s.text) and not s.appendix]
-    for text in texts:
+    for text in (*texts, *told):
         if listed := _SEED_LIST.search(text):
             return len(re.findall(r"\d+", listed[1]))
         found = _SEEDS.search(text)

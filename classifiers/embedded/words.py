@@ -170,6 +170,7 @@ METRICS = (
         "runtime",
         "time",
         "coverage",
+        "mean opinion score",
     ),
 )
 ALIASES = {
@@ -183,6 +184,11 @@ ALIASES = {
     "word error rate": "wer",
     "expected calibration error": "ece",
     "speed-up": "speedup",
+    "roc-auc": "auroc",
+    "roc auc": "auroc",
+    "mos": "mean opinion score",
+    "success": "success rate",
+    "successful": "success rate",
     "bits per dimension": "bpd",
     "error rate": "error",
 }
@@ -236,9 +242,17 @@ def metrics_in(text: str) -> tuple[str, ...]:
 
 def shown(metric: str) -> str:
     """A metric as a sentence prints it: abbreviations in capitals, words as words."""
-    return {"gfid": "gFID", "rfid": "rFID", "sfid": "sFID", "miou": "mIoU", "iou": "IoU", "map": "mAP"}.get(
-        metric, metric.upper() if metric in _ABBREVIATED else metric
-    )
+    return {
+        "top-1": "top-1 accuracy",
+        "top-5": "top-5 accuracy",
+        "solved": "share solved",
+        "gfid": "gFID",
+        "rfid": "rFID",
+        "sfid": "sFID",
+        "miou": "mIoU",
+        "iou": "IoU",
+        "map": "mAP",
+    }.get(metric, metric.upper() if metric in _ABBREVIATED else metric)
 
 
 def squeezed(text: str) -> str:
