@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from urllib.parse import unquote, urlsplit
 
-from pipeline.evidence import Outcome, Receipt
+from pipeline.evidence import Outcome, Receipt, lists
 from pipeline.paper import Link, Paper
 
 CODE_HOSTS = ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "anonymous.4open.science")
@@ -115,6 +115,52 @@ def clause(link: Link) -> str:
     return before[start:] + found if before[start:].strip(" (:") else f"{found}{_CLAUSE.split(after, maxsplit=1)[0]}"
 
 
+_COMMON = frozenset(
+    {
+        "about",
+        "after",
+        "all",
+        "and",
+        "are",
+        "based",
+        "between",
+        "beyond",
+        "data",
+        "deep",
+        "for",
+        "from",
+        "image",
+        "images",
+    }
+    | {
+        "language",
+        "large",
+        "learning",
+        "model",
+        "models",
+        "network",
+        "networks",
+        "neural",
+        "new",
+        "not",
+        "only",
+        "over",
+    }
+    | {"the", "their", "through", "toward", "towards", "training", "using", "via", "what", "when", "with", "without"}
+)
+
+
+def method_name(title: str) -> str:
+    """The name before a title's colon in plain letters, where it is one word of four letters or more; else ""."""
+    head, colon, _ = title.partition(":")
+    return _squeezed(head) if colon and len(head.split()) == 1 and len(_squeezed(head)) >= 4 else ""
+
+
+def telling_words(title: str) -> frozenset[str]:
+    """Words of a title that tell papers apart: three letters or more, and none that every title has."""
+    return frozenset(w for w in re.findall(r"[a-z0-9]+", title.casefold()) if len(w) >= 3 and w not in _COMMON)
+
+
 def named_after(url: str, title: str) -> bool:
     """Whether a repository or Hub entry carries the name before the title's colon, as a whole word of four letters or
     more."""
@@ -209,7 +255,7 @@ def own(paper: Paper, receipts: Sequence[Receipt], has_supplement: bool) -> tupl
 
 def resolved(subject_: str, receipts: Sequence[Receipt]) -> bool:
     """Whether some probe settled this subject, under its present or an earlier name."""
-    return any(subject_ in _asked(r) and r.outcome is not Outcome.UNDETERMINED for r in receipts)
+    return any(subject_ in _asked(r) and lists(r) and r.outcome is not Outcome.UNDETERMINED for r in receipts)
 
 
 def current(subject_: str, receipts: Sequence[Receipt]) -> str:

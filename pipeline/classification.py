@@ -16,7 +16,7 @@ from pipeline.answers import Answer, ComputeWord, DatasetWord, Episode, TargetWo
 from pipeline.corpus import Exclusion, PaperRecord
 from pipeline.derivation import ClaimInput, Derivation, Inputs, InventoryChoice, PartInput, Rules, derive
 from pipeline.editions import Edition
-from pipeline.evidence import Context, Outcome, Receipt, Signal, meets_rule
+from pipeline.evidence import Context, Outcome, Receipt, Signal, meets_rule, sizes
 from pipeline.paper import Cell, Paper, Table, parse_number
 from pipeline.targets import QUOTE_LIMIT, Target, TargetAnchor, make_bar
 from pipeline.targets import problems as problems_of
@@ -299,6 +299,9 @@ def _context(
         standard_names=tuple(sorted(b.name for b in listed.values() if b is not None)),
         custom_data=any(word.custom or listed.get(word.name) is None for word in answer.datasets),
         absence_searches=searches,
+        words=artifacts.telling_words(paper.title),
+        method=artifacts.method_name(paper.title),
+        sizes=sizes(f"{answer.target.config} {answer.target.metric}") if answer.target is not None else (),
     )
 
 

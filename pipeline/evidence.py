@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -190,7 +191,10 @@ class Context:
     `not_needed`: why the bundle shows that the MRE does not need this artifact, or "" where it does not show it.
     `training_needed`: the MRE trains, so evaluation-only code does not suffice.
     `standard_names`: listed benchmarks that the target uses with their usual splits; `custom_data`: it (also) needs
-    other data. `absence_searches`: complete searches by family that prove absence; a family that is missing asks for
+    other data. `words`: telling words of the paper's title and method, one of which a search must hold to count;
+    `method`: the method's name in plain letters, whose bearers among search results must have been looked at. `sizes`:
+    model sizes that the target's configuration names.
+    `absence_searches`: complete searches by family that prove absence; a family that is missing asks for
     one.
     """
 
@@ -203,6 +207,9 @@ class Context:
     standard_names: tuple[str, ...] = ()
     custom_data: bool = False
     absence_searches: Mapping[str, int] = field(default_factory=dict)
+    words: frozenset[str] = frozenset()
+    method: str = ""
+    sizes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -215,6 +222,9 @@ class Context:
             "standard_names": list(self.standard_names),
             "custom_data": self.custom_data,
             "absence_searches": dict(self.absence_searches),
+            "words": sorted(self.words),
+            "method": self.method,
+            "sizes": list(self.sizes),
         }
 
     @classmethod
@@ -229,6 +239,9 @@ class Context:
             standard_names=tuple(value["standard_names"]),
             custom_data=value["custom_data"],
             absence_searches=dict(value["absence_searches"]),
+            words=frozenset(value["words"]),
+            method=value["method"],
+            sizes=tuple(value["sizes"]),
         )
 
 
@@ -266,9 +279,9 @@ BOILERPLATE = frozenset(
 WRAPPER_FILES = 3
 """Code files that a repository may hold and still be no more than a wrapper around a submodule."""
 UNSEEN: Mapping[Signal, frozenset[str]] = {
-    Signal.CODE: frozenset({"tree"}),
-    Signal.WEIGHTS: frozenset({"tree", "releases", "weights"}),
-    Signal.DATA: frozenset({"tree", "data"}),
+    Signal.CODE: frozenset({"tree", "raw", "submodules"}),
+    Signal.WEIGHTS: frozenset({"tree", "raw", "releases", "weights", "readme", "card"}),
+    Signal.DATA: frozenset({"tree", "raw", "data", "readme", "card"}),
     Signal.STANDARD: frozenset(),
 }
 """Parts of a place that a probe may fail to see although the place answers; absence cannot rest on such a receipt."""
@@ -292,10 +305,25 @@ def meets_rule(signal: Signal, receipt: Receipt, context: Context) -> bool:
         hollow = any(m.get("reached") is False for m in facts.get("submodules") or ()) and code_files <= WRAPPER_FILES
         return bool(code_files) and not hollow and not _boilerplate(code_files, facts.get("code_sample") or ())
     if signal is Signal.WEIGHTS:
-        return bool(facts.get("weights_open") and not facts.get("adapter_only"))
+        return bool(facts.get("weights_open") and not facts.get("adapter_only")) and in_scope(receipt, context.sizes)
     if receipt.subject in context.gated_homes:
         return False
     return bool(facts.get("data_open") or facts.get("construction_scripts") or receipt.subject in context.open_homes)
+
+
+_SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?[bm])(?![a-z0-9])", re.IGNORECASE)
+
+
+def sizes(text: str) -> tuple[str, ...]:
+    """Model sizes a text names, as "7b" or "130m", each once, in order."""
+    return tuple(dict.fromkeys(m[1].lower() for m in _SIZE.finditer(text)))
+
+
+def in_scope(receipt: Receipt, wanted: Sequence[str]) -> bool:
+    """Whether a checkpoint can be of the target's size. A place that names other sizes only is not; silence is no
+    sign."""
+    named = set(sizes(" ".join([receipt.subject, *map(str, receipt.facts.get("scope_words") or ())])))
+    return not wanted or not named or bool(named & set(wanted))
 
 
 def _boilerplate(code_files: int, listed: Sequence[str]) -> bool:
@@ -345,32 +373,50 @@ def _judge(signal: Signal, group: frozenset[str], receipts: Sequence[Receipt], c
         return True, Verification.TOOL_VERIFIED, tuple(met), "; ".join(dict.fromkeys(map(_shown, met)))
     # The same question asked again later replaces its first answer: second looks settle first ones.
     latest = tuple({(r.subject, r.tool, canonical(dict(r.arguments))): r for r in mine}.values())
-    # A subject that any tool settled is settled: a file that timed out does not reopen a repository that is gone.
-    settled = {r.subject for r in latest if r.outcome is not Outcome.UNDETERMINED}
-    waiting = [
-        r for r in latest if r.outcome is Outcome.UNDETERMINED and (r.subject not in settled or _decides(signal, r))
-    ]
+    # Only a look at the whole place settles it: one file that was read, or was not, says nothing about the rest.
+    whole = tuple(r for r in latest if lists(r))
+    waiting = [r for r in whole if r.outcome is Outcome.UNDETERMINED]
     if waiting:
         first = waiting[0]
         return None, Verification.TOOL_FAILED, tuple(waiting), f"undetermined: {first.subject} ({first.reason})"
-    partly = [r for r in latest if UNSEEN[signal] & set(r.facts.get("unseen") or ())]
+    partly = [r for r in whole if UNSEEN[signal] & set(r.facts.get("unseen") or ())]
     if partly:
         parts = ", ".join(sorted(UNSEEN[signal] & set(partly[0].facts["unseen"])))
         return None, Verification.TOOL_FAILED, tuple(partly), f"undetermined: {partly[0].subject} ({parts} not seen)"
-    untouched = group - {r.subject for r in latest}
+    untouched = group - {r.subject for r in whole}
     if untouched:
-        return None, Verification.PAPER_TEXT_ONLY, (), f"no receipt about {min(untouched)}"
-    shut = [r for r in latest if _shut(r, context)]
-    if shut:
+        return None, Verification.PAPER_TEXT_ONLY, (), f"no receipt about {min(untouched)} as a whole"
+    shut = [r for r in whole if _shut(r, context)]
+    # One page that is shut does not speak for the others; a repository, a Hub entry or a sole place does.
+    if shut and ({r.subject for r in shut} == group or not all(r.subject.startswith("url:") for r in shut)):
         first = shut[0]
         how = "gated" if first.outcome is Outcome.AVAILABLE else str(first.outcome)
         return False, Verification.TOOL_VERIFIED, tuple(shut), f"{how}: {first.subject} ({first.reason})"
     return _absent(signal, latest, receipts, context)
 
 
-def _decides(signal: Signal, receipt: Receipt) -> bool:
-    """Whether a failed call left open what the signal asks: the listing of a place, not one file in it."""
-    return receipt.tool in ("github_repo", "github_tree", "hub_repo", "hub_tree")
+def lists(receipt: Receipt) -> bool:
+    """Whether a call looked at a place as a whole: a listing of a repository or Hub entry, the page or file itself."""
+    if receipt.subject.startswith(("github:", "hf:")):
+        return receipt.tool in ("github_repo", "github_tree", "hub_repo", "hub_tree") or "files" in receipt.facts
+    return not receipt.subject.startswith("search:")
+
+
+def _telling(query: str, words: frozenset[str]) -> bool:
+    """Whether a search asked for this paper at all: it holds a telling word of its title or method."""
+    return not words or bool(words & set(re.findall(r"[a-z0-9]+", query.casefold())))
+
+
+def _unlooked(searches: Iterable[Receipt], receipts: Sequence[Receipt], method: str) -> str:
+    """A search result that carries the method's name and that nobody looked at, or ""."""
+    if not method:
+        return ""
+    seen = {re.sub(r"[^a-z0-9]", "", r.subject.rpartition(":")[2].casefold()) for r in receipts if lists(r)}
+    for name in (str(n) for r in searches for n in r.facts.get("results") or ()):
+        plain = re.sub(r"[^a-z0-9]", "", name.casefold())
+        if method in re.sub(r"[^a-z0-9]", "", name.rpartition("/")[2].casefold()) and plain not in seen:
+            return name
+    return ""
 
 
 def _absent(signal: Signal, latest: tuple[Receipt, ...], receipts: Sequence[Receipt], context: Context) -> Verdict:
@@ -386,9 +432,14 @@ def _absent(signal: Signal, latest: tuple[Receipt, ...], receipts: Sequence[Rece
     failed = False
     for family, tools in ABSENCE_TOOLS[signal].items():
         asked = [r for r in receipts if r.tool in tools]
-        complete = {
-            canonical(dict(r.arguments)): r for r in asked if r.facts.get("complete") and not r.facts.get("failed")
-        }
+        complete: dict[str, Receipt] = {}
+        for r in asked:
+            query = " ".join(str(r.facts.get("query") or r.arguments.get("query", "")).casefold().split())
+            if r.facts.get("complete") and _telling(query, context.words):
+                complete.setdefault(query, r)
+        found = _unlooked(complete.values(), receipts, context.method)
+        if found:
+            return None, Verification.PAPER_TEXT_ONLY, (), f"absence not proven: search found {found}, not looked at"
         needed = context.absence_searches.get(family, 1)
         used += complete.values()
         if len(complete) < needed:
@@ -428,8 +479,8 @@ def label(claim: Claim, receipts: Sequence[Receipt], context: Context) -> Label:
     """Combine a model's word with the receipts of its episode: the table of the design's first rule, row by row.
 
     `receipts` are all receipts of this episode, the link check's included, in call order. The model's word never sets
-    the value: it only decides between confirmed and contradicted, and a word that cites what is not there, or nothing
-    of what decides, is contradicted. Where several things must be there (data sets of one target), one that is missing
+    the value: it only decides between confirmed and contradicted, and a word that cites what is not there is
+    contradicted. Where several things must be there (data sets of one target), one that is missing
     makes the signal false, and one that is undetermined leaves it unverified.
     """
     signal = claim.signal
@@ -453,8 +504,6 @@ def label(claim: Claim, receipts: Sequence[Receipt], context: Context) -> Label:
         status, reason = Status.CONTRADICTED, f"{reason}; the classifier said {claim.value}"
     elif unknown:
         status, reason = Status.CONTRADICTED, f"{reason}; the classifier cites receipts that do not exist"
-    elif claim.cited and used and not set(claim.cited) & {r.id for r in used}:
-        status, reason = Status.CONTRADICTED, f"{reason}; no receipt that the classifier cites shows it"
     else:
         status = Status.CONFIRMED
     return Label(

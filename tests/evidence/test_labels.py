@@ -168,6 +168,54 @@ def test_a_place_seen_in_part_proves_no_absence():
     assert judge(listed_only, search("m", tool="hub_search"), signal=Signal.WEIGHTS, value=False).value is None
 
 
+ABSENT = replace(CODE, groups=(frozenset(),), words=frozenset({"foxtrot", "dancing"}), method="foxtrot")
+
+
+def test_the_same_search_in_other_spelling_counts_once():
+    assert judge(search("foxtrot"), search(" Foxtrot "), value=False, context=ABSENT).value is None
+    assert judge(search("foxtrot"), search("dancing nets"), value=False, context=ABSENT).value is False
+
+
+def test_searches_for_something_else_prove_no_absence():
+    assert judge(search("qqq"), search("zzz"), value=False, context=ABSENT).value is None
+
+
+def test_a_search_result_that_carries_the_methods_name_must_have_been_looked_at():
+    hit = receipt(
+        "search:github", tool="github_search_repositories", complete=True, query="foxtrot", results=["lab/foxtrot"]
+    )
+    assert judge(hit, search("dancing"), value=False, context=ABSENT).value is None
+    looked = receipt("github:lab/foxtrot", code_files=0, readme_only=True)
+    assert judge(hit, search("dancing"), looked, value=False, context=ABSENT).value is False
+
+
+def test_one_file_that_was_read_does_not_stand_for_the_repository():
+    one = receipt(tool="github_file", text=True)
+    assert judge(one, search("a"), search("b"), value=False).status is Status.UNVERIFIED
+
+
+def test_one_page_that_is_shut_does_not_speak_for_a_repository_that_answers():
+    page, repo = "url:https://lab.example/method", receipt(code_files=0, readme_only=True)
+    both = replace(CODE, groups=(frozenset({REPO, page}),))
+    shut = receipt(page, Outcome.GATED, tool="fetch_url")
+    assert judge(shut, repo, value=False, context=both).value is None
+    found = judge(shut, repo, search("a"), search("b"), value=False, context=both)
+    assert (found.value, found.verification) == (False, Verification.SEARCHED_NOT_FOUND)
+    assert judge(receipt(outcome=Outcome.GATED), value=False, context=CODE).value is False
+
+
+def test_a_checkpoint_of_another_size_is_not_this_one():
+    seven = replace(CODE, sizes=("7b",))
+
+    def weights(*words: str):
+        found = receipt(tool="hub_repo", weights_open=True, scope_words=list(words))
+        return judge(found, signal=Signal.WEIGHTS, context=seven).value
+
+    assert weights("7b") is True
+    assert weights() is True
+    assert weights("1.3b", "130m") is not True
+
+
 def test_a_second_look_settles_what_the_first_left_open():
     first = receipt(outcome=Outcome.UNDETERMINED)
     second = receipt(outcome=Outcome.UNAVAILABLE)
