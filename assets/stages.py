@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import polars as pl
 from pipeline import editions
 from pipeline.evidence import Json, canonical
 from pipeline.fingerprints import code_print, fingerprint
+from pipeline.store import StoreError
 
 if TYPE_CHECKING:
     from assets.workplace import Workplace
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 Summary = Mapping[str, Json]
 """What a stage says of itself: counts and short tables, shown as metadata."""
 
+
+UNFINISHED = " unfinished"
+"""Behind a print: the output is not the last word, and the next build goes on with the stage."""
 
 Checked = tuple[int, list[str]]
 """How many things a check looked at, and what it found wrong, one line each."""
@@ -87,15 +92,31 @@ def write_rows(
     work: Workplace, table: str, rows: Iterable[Json], keys: Sequence[str], print_: str, **columns: type[pl.DataType]
 ) -> int:
     """Write JSON objects as a table: `keys` as columns to sort and query by, further `columns` typed, the whole as
-    `json`."""
+    `json`, and its hash, since Parquet has no checksum that readers look at."""
     listed = [dict(row) for row in rows]
-    schema = dict.fromkeys(keys, pl.String) | columns | {"json": pl.String}
-    data = [{**{name: row.get(name) for name in (*keys, *columns)}, "json": canonical(row)} for row in listed]
+    schema = dict.fromkeys(keys, pl.String) | columns | {"json": pl.String, "sha256": pl.String}
+    data = [
+        {**{name: row.get(name) for name in (*keys, *columns)}, "json": (text := canonical(row)), "sha256": _hash(text)}
+        for row in listed
+    ]
     frame = pl.DataFrame(data, schema=schema, orient="row").sort([*keys, "json"], nulls_last=True)
     work.store.write_table(work.edition.name, table, frame, print_)
     return len(listed)
 
 
 def read_rows(work: Workplace, table: str) -> list[Json]:
-    """The JSON objects of a table, in its order."""
-    return [json.loads(text) for text in work.store.read_table(work.edition.name, table)["json"].to_list()]
+    """The JSON objects of a table, in its order. StoreError where one is not what was written."""
+    frame = work.store.read_table(work.edition.name, table)
+    place = work.store.table_path(work.edition.name, table)
+    if not {"json", "sha256"} <= set(frame.columns):
+        raise StoreError(f"table {place} lacks a column (another version wrote it); delete it and build again")
+    rows = []
+    for number, (text, sha256) in enumerate(zip(frame["json"], frame["sha256"], strict=True), start=1):
+        if _hash(text) != sha256:
+            raise StoreError(f"table {place} is damaged (row {number} was changed); delete it and build again")
+        rows.append(json.loads(text))
+    return rows
+
+
+def _hash(text: str | None) -> str:
+    return hashlib.sha256((text or "").encode()).hexdigest()
