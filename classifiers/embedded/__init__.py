@@ -36,7 +36,7 @@ def embedded_model(briefing: Briefing) -> Model:
         offered = {tool.name for tool in info.function_tools}
         made = calls_made(messages)
         known = {*made, *(Call.of(r.tool, **dict(r.arguments)).key for r in briefing.linked)}
-        calls = [c for c in wanted(view) if c.key not in known and c.tool in offered][:CALLS_A_ROUND]
+        calls = [c for c in wanted(view, known) if c.tool in offered][:CALLS_A_ROUND]
         if calls:
             parts = [ToolCallPart(c.tool, dict(c.arguments), f"c{len(made) + i:02d}") for i, c in enumerate(calls)]
         else:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 from classifiers.embedded.sights import Sight, View, carries
 from classifiers.embedded.words import words
@@ -13,22 +14,25 @@ from classifiers.places import Call, call_for
 from pipeline import artifacts, reference
 from pipeline.evidence import Outcome, Signal
 
+DISTINCT = 2
+"""Distinct searches of repositories without which nothing is called absent."""
 FOLLOWED = 8
 """Leads followed from one page or README, and results looked at from one kind of search."""
 
 
-def wanted(view: View) -> list[Call]:
-    """The calls worth making now, in order, each once; those already made are left to the caller to drop."""
+def wanted(view: View, asked: AbstractSet[str]) -> list[Call]:
+    """The calls worth making now, in order, each once, without those whose keys are in `asked`, whatever came of them.
+
+    Searches wait until no lead is left: a lead that finds the artifact spares them, one that dies asks for them.
+    """
     if view.reading.kind != "empirical":
         return []
-    calls = [*_leads(view), *_behind_pages(view), *_bases(view), *_homes(view)]
-    if not calls or all(_made(view, c) for c in calls):
-        calls += [*_code_searches(view), *_weights_searches(view), *_data_searches(view)]
-    return list({c.key: c for c in calls}.values())
+    leads = _new(asked, [*_leads(view), *_behind_pages(view), *_bases(view), *_homes(view)])
+    return leads or _new(asked, [*_code_searches(view), *_weights_searches(view), *_data_searches(view)])
 
 
-def _made(view: View, call: Call) -> bool:
-    return any(Call.of(r.tool, **dict(r.arguments)).key == call.key for r in view.receipts)
+def _new(asked: AbstractSet[str], calls: list[Call]) -> list[Call]:
+    return list({c.key: c for c in calls if c.key not in asked}.values())
 
 
 def _leads(view: View) -> Iterator[Call]:
@@ -97,17 +101,28 @@ def _code_searches(view: View) -> Iterator[Call]:
         return
     title = title_of(view)
     known = names(view)
-    yield Call.of("github_search_repositories", query=_query(title))
-    rest = [w for w in re.findall(r"[A-Za-z][\w-]{3,}", title) if w.lower() in words(title)]
-    second = " ".join(dict.fromkeys([*known[:1], *rest[:2]])) if known else " ".join(rest[:4])
-    if _query(second) and _query(second) != _query(title):
-        yield Call.of("github_search_repositories", query=_query(second))
-    else:
+    queries = _code_queries(title, known, view.briefing.given.paper.abstract)
+    yield from (Call.of("github_search_repositories", query=q) for q in queries)
+    if len(queries) < DISTINCT:
         yield Call.of("github_search_code", query=_query(title))
-    if known and len(known[0]) >= 5 and not known[0].islower():
-        yield Call.of("github_search_repositories", query=_query(known[0]))
     likely = [hit for hit in view.results("github_search_repositories") if _likely(hit, title, known)]
     yield from (Call.of("github_repo", repo=hit) for hit in likely[:3])
+
+
+def _code_queries(title: str, known: list[str], abstract: str) -> list[str]:
+    """Distinct searches for a repository: the title, the name with the title's rarest words, the name alone, and the
+    name without its version or size ("Atlas" for "Atlas5M").
+    """
+    rest = [w for w in re.findall(r"[A-Za-z][\w-]{3,}", title) if w.lower() in words(title)]
+    first = known[0] if known else ""
+    told = [title, " ".join(dict.fromkeys([first, *rest[:2]])) if first else " ".join(rest[:4])]
+    if len(first) >= 5 and not first.islower():
+        told += [first, re.sub(r"[-_ ]?v?\d+(?:\.\d+)?[KMBk]?$", "", first)]
+    queries = [q for q in dict.fromkeys(map(_query, told)) if len(q) >= 4]
+    if len(queries) < DISTINCT:
+        # A title of one word is not two searches; the abstract's first long words make the second.
+        queries.append(_query(" ".join([title, *re.findall(r"[A-Za-z-]{7,}", abstract)[:2]])))
+    return list(dict.fromkeys(queries))
 
 
 def _weights_searches(view: View) -> Iterator[Call]:

@@ -196,3 +196,44 @@ def test_text_that_gives_orders_moves_no_label(order: str) -> None:
     loud = classify(hostile, FakeProbes(places(code=readme), hits=hits))
     assert values(quiet) == values(loud)
     assert derived(plain, quiet).tier is derived(hostile, loud).tier
+
+
+def test_the_task_names_metric_method_data_and_table_and_neither_value_nor_settings() -> None:
+    source = method_paper(links=f"{OWN_CODE} {OWN_WEIGHTS}")
+    answer = classify(source, FakeProbes(places(code=CODE, weights=WEIGHTS))).answer
+    assert answer is not None
+    assert answer.agent_task == "Reproduce the accuracy of Gizmo on CIFAR-10 (Table 1)."
+    assert answer.target is not None
+    assert "Gizmo (ours)" in answer.target.config
+
+
+def test_a_closed_judge_does_not_mean_that_nothing_is_trained() -> None:
+    source = method_paper(
+        links=OWN_CODE,
+        abstract="We introduce Gizmo. Gizmo reaches 95.41\\% test accuracy on CIFAR-10, as judged by GPT-4 Turbo.",
+    ).replace("We train a ResNet-18 for 200 epochs. ", "")
+    row = derived(source, classify(source, FakeProbes(places(code=CODE))))
+    assert row.inputs.training == "trained"
+    assert row.label(Signal.WEIGHTS).applicable
+
+
+def test_training_code_in_an_own_place_says_that_something_is_trained() -> None:
+    source = method_paper(links=OWN_CODE)
+    for told in ("We train a ResNet-18 for 200 epochs. ", "Training Gizmo takes 3 hours on one NVIDIA A100 GPU."):
+        source = source.replace(told, "")
+    row = derived(source, classify(source, FakeProbes(places(code=CODE))))
+    assert row.inputs.training == "trained"
+
+
+def test_data_that_released_code_makes_is_there_for_a_stranger() -> None:
+    source = method_paper(
+        links=OWN_CODE,
+        abstract="We introduce Gizmo. Gizmo reaches an error of 0.041.",
+        table=r"\begin{table}\caption{Error.}\begin{tabular}{lc}Method & Error \\ \hline"
+        r"Base & 0.9 \\ Gizmo & 0.041 \\ \end{tabular}\end{table}",
+    ).replace("CIFAR-10 is used with its standard split. ", "We generate all training examples by a fixed rule. ")
+    made = {**CODE[2], "construction_scripts": ["generate_data.py"]}
+    row = derived(source, classify(source, FakeProbes(places(code=(CODE[0], CODE[1], made)))))
+    assert row.label(Signal.DATA).value is True
+    bare = derived(source, classify(source, FakeProbes(places(code=CODE))))
+    assert not bare.label(Signal.DATA).applicable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -211,6 +212,123 @@ def test_an_own_subset_of_a_benchmark_is_custom() -> None:
     source = method_paper().replace("CIFAR-10 is used with its standard split.", "We use a random subset of CIFAR-10.")
     (word,) = read_paper(paper_input(source).paper).data.datasets
     assert (word.name, word.custom) == ("CIFAR-10", True)
+
+
+def test_a_mark_that_the_caption_explains_as_our_own_makes_a_line_own() -> None:
+    rows = r"Alpha & 91.0 & 90.0 \\ Alpha$^\dagger$ & 93.0 & 92.0 \\ Beta & 95.0 & 94.0 \\"
+    caption = "Accuracy (\\%). $^\\dagger$ Model fine-tuned on our data."
+    found = reading(table=table(caption, rows), abstract="We collect texts. Models improve after training on our data.")
+    assert found.targets.chosen is not None
+    assert found.targets.chosen.row == 2
+
+
+def test_of_own_models_that_fit_alike_the_smallest_is_taken() -> None:
+    rows = r"Base-S & 90 & 89 \\ Gizmo-L & 95.5 & 94.5 \\ Gizmo-S & 93.5 & 92.5 \\"
+    found = reading(
+        table=table("Accuracy (\\%).", rows), abstract="We introduce Gizmo. Gizmo improves accuracy over Base."
+    )
+    assert found.targets.chosen is not None
+    assert found.targets.chosen.row == 3
+
+
+def test_a_claim_that_only_names_the_number_to_beat_is_a_direction() -> None:
+    claim = "Gizmo has a higher final score than counting, whose score is 4,120."
+    found = reading(
+        abstract=f"We introduce Gizmo. {claim}",
+        table=table(
+            "Final score of the baselines.", r"Random & 12 & 1 \\ Counting & 4120 & 3 \\", head=r"& Score & N \\"
+        ),
+    )
+    chosen = found.targets.chosen
+    assert chosen is not None
+    assert (chosen.value, chosen.bar_kind, chosen.baseline) == ("4120", "direction", 4120.0)
+
+
+def test_a_choice_is_no_result_and_a_hope_neither() -> None:
+    found = reading(
+        abstract="We present Gizmo. A model finds the image that best corresponds with each label. Gizmo is expected "
+        "to improve later work. Gizmo raises accuracy by 3.1\\%."
+    )
+    assert found.claim is not None
+    assert found.claim.sentence == "Gizmo raises accuracy by 3.1%."
+
+
+def test_a_finding_in_running_text_is_a_target_where_no_table_prints_one() -> None:
+    found = reading(
+        abstract="We introduce Gizmo. We show that tails of rewards are light.",
+        table=table("Settings.", r"A & x & y \\ B & z & w \\", head=r"Name & Layers & Heads \\"),
+        body="The tail index appears to be 0.27 for random inputs.",
+    )
+    assert found.targets.chosen is not None
+    assert found.targets.chosen.value == "0.27"
+    assert found.targets.chosen.table is None
+
+
+def test_why_is_said_in_words_and_not_in_points() -> None:
+    why = reading().targets.chosen
+    assert why is not None
+    assert "the claim prints this number" in why.why
+    assert not re.search(r"[+-]\d", why.why)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "From CIFAR-10 we extracted a cohort of our own and report on it.",
+        "We use CIFAR-10 and split it at random by class.",
+        "We use CIFAR-10 with our own split.",
+    ],
+)
+def test_an_own_cohort_or_split_of_a_benchmark_is_custom(sentence: str) -> None:
+    source = method_paper().replace("CIFAR-10 is used with its standard split.", sentence)
+    (word,) = read_paper(paper_input(source).paper).data.datasets
+    assert (word.name, word.custom) == ("CIFAR-10", True)
+
+
+def test_tasks_parts_of_models_and_headings_are_no_data_sets() -> None:
+    rows = r"Base & 0.9 & 1 \\ Gizmo & 0.041 & 2 \\"
+    caption = "Savings on MHA V-O and NER for the RMSNorm layer."
+    found = read_paper(
+        paper_input(
+            method_paper(
+                abstract="We introduce Gizmo. Gizmo reaches an error of 0.041.",
+                table=table(caption, rows, head=r"Method & Error & N \\"),
+            ).replace("CIFAR-10 is used with its standard split. ", "We study the RMSNorm layer. ")
+        ).paper
+    )
+    assert found.data.datasets == ()
+
+
+@pytest.mark.parametrize(
+    ("told", "kind"),
+    [
+        ("Tuning took 3 hours on 8 H100.", "trained"),
+        ("The final run took 260 A100 hours.", "trained"),
+        ("All weights stay as they are; our method requires no training.", "none"),
+    ],
+)
+def test_training_is_seen_in_other_words_too(told: str, kind: str) -> None:
+    source = method_paper(body=told)
+    for plain in ("We train a ResNet-18 for 200 epochs. ", "Training Gizmo takes 3 hours on one NVIDIA A100 GPU."):
+        source = source.replace(plain, "")
+    assert read_paper(paper_input(source).paper).trained.kind == kind
+
+
+def test_a_total_over_all_seeds_is_not_multiplied_and_each_run_is() -> None:
+    seeds = "All numbers are means over 5 seeds."
+    total = hours("Evaluating all agents took 15 hours on one V100.", trains=False, extra=seeds)
+    assert total.parts[0].runs == 1
+    each = hours("Each of the five runs takes 2 hours on one V100.", extra=seeds)
+    assert each.parts[0].runs == 5
+
+
+def test_a_time_per_room_is_taken_for_all_rooms_where_the_paper_says_so() -> None:
+    whole = hours("Training took 4 hours per room on one V100, 32 hours for the whole set.")
+    assert whole.parts[0].wall_hours == 32.0
+
+
+def test_preparing_data_is_no_part_of_a_rerun() -> None:
+    assert hours("Preprocessing and sampling of the data took 4 hours on one V100.", trains=False).parts == ()
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="real papers lie beside the checkout only")
