@@ -16,7 +16,7 @@ from pipeline.derivation import Derivation, Inputs, Rules, estimate, signals
 from pipeline.derivation import ineligible as why_ineligible
 from pipeline.editions import Edition
 from pipeline.events import CANNOT_TELL, QUESTIONS, SETTLING, SIGNALS, STANDS, WRONG, Event, Question
-from pipeline.evidence import Json, Label, Receipt, Signal, Status, Verification
+from pipeline.evidence import Json, Label, Outcome, Receipt, Signal, Status, Verification
 from pipeline.selection import Candidate, Selection, split_dev, split_eval
 from pipeline.targets import Bar, Target
 from pipeline.targets import problems as target_problems
@@ -126,7 +126,7 @@ def audit(row: Derivation, events: Iterable[Event], receipts: Mapping[str, Recei
     where = standing(row.arxiv_id, row.row_hash, events)
     answers = where.decisions
     inputs, problems = _corrected(row.inputs, answers)
-    labels = tuple(_label(one, answers.get(_question(one.signal)), receipts) for one in row.labels)
+    labels = tuple(_label(one, answers.get(_question(one.signal)), row.inputs, receipts) for one in row.labels)
     hours = _hours(row, inputs, labels, answers.get("hours"))
     now = signals(labels)
     needs = tiers.score(now, "needs", inputs.paper_kind)
@@ -153,20 +153,61 @@ def audit(row: Derivation, events: Iterable[Event], receipts: Mapping[str, Recei
     )
 
 
-def unsupported(row: Audited) -> list[str]:
-    """Overturned answers without what an overturn needs: a reason, and for a signal a receipt of the row's own episode.
+def unsupported(row: Audited, receipts: Mapping[str, Receipt]) -> list[str]:
+    """Overturned answers without what an overturn needs: a reason, and for a signal receipts of the row's own episode
+    that can support it (`support`).
 
-    No label stands without a receipt, a person's included; only `not_needed` rests on the paper alone.
+    No label stands without a receipt, a person's included; only `not_needed` rests on the paper alone. In a row that
+    was found not eligible no other answer decides anything.
     """
+    out = row.standing.decisions.get("eligibility")
     found: list[str] = []
     for question in row.overturned:
         decision = row.standing.decisions[question]
+        if out is not None and out.value is False and question != "eligibility":
+            continue
         if not decision.event.why:
             found.append(f"{question} overturned by {decision.event.who} without a reason")
-        own = set(decision.event.evidence) & set(row.inputs.receipts)
-        if question in SIGNALS and decision.value != "not_needed" and not own:
-            found.append(f"{question} overturned by {decision.event.who} without a receipt of this paper as evidence")
+        if question not in SIGNALS or decision.value == "not_needed":
+            continue
+        if not support(Signal(question), decision.value, _cited(decision, row.inputs, receipts)):
+            found.append(
+                f"{question} overturned to {decision.value} by {decision.event.who} without a receipt of this paper "
+                f"that supports it; cite {_NEEDED[bool(decision.value)]}"
+            )
     return found
+
+
+_NEEDED = {
+    True: "one that found something available (a search only names places)",
+    False: "one that found it gated or gone, one of a place that was read and lacks it, or complete searches",
+}
+
+
+def support(signal: Signal, value: bool, cited: Sequence[Receipt]) -> tuple[Receipt, ...]:
+    """Those of the cited receipts on which a person's answer to a signal can rest; empty where there are none.
+
+    True takes a place that a stranger reached (for "is standard" also a gated one: a gate does not change what a data
+    set is). False takes a place that is gated, gone, or was read and lacks it; else complete searches that found
+    nothing else. What stayed undetermined supports nothing.
+    """
+    places = [r for r in cited if not _search(r) and r.outcome is not Outcome.UNDETERMINED]
+    if value:
+        enough = {Outcome.AVAILABLE, Outcome.GATED} if signal is Signal.STANDARD else {Outcome.AVAILABLE}
+        return tuple(r for r in places if r.outcome in enough and not r.facts.get("authenticated"))
+    if places:
+        return tuple(places)
+    return tuple(r for r in cited if _search(r) and r.facts.get("complete") and not r.facts.get("failed"))
+
+
+def _search(receipt: Receipt) -> bool:
+    return receipt.subject.startswith("search:")
+
+
+def _cited(decision: Decision, inputs: Inputs, receipts: Mapping[str, Receipt]) -> list[Receipt]:
+    """The receipts of this row's own episode that a decision cites, in its order."""
+    own = set(inputs.receipts)
+    return [receipts[i] for i in dict.fromkeys(decision.event.evidence) if i in own and i in receipts]
 
 
 def _question(signal: Signal) -> Question:
@@ -216,8 +257,9 @@ def _value(answers: Mapping[Question, Decision], question: str) -> Json:
     return None if decision is None else decision.value
 
 
-def _label(label: Label, decision: Decision | None, receipts: Mapping[str, Receipt]) -> Label:
-    """A person's answer in the verdict's place. It rests on the receipts that the person cites."""
+def _label(label: Label, decision: Decision | None, inputs: Inputs, receipts: Mapping[str, Receipt]) -> Label:
+    """A person's answer in the verdict's place. It rests on those receipts that the person cites and that support it;
+    one without any fails the gate (`unsupported`)."""
     if decision is None:
         return label
     who = f"{decision.event.who}: {decision.event.why}".rstrip(": ")
@@ -235,15 +277,14 @@ def _label(label: Label, decision: Decision | None, receipts: Mapping[str, Recei
         )
     if label.applicable and value == label.value:
         return label
-    cited = tuple(i for i in decision.event.evidence if i in receipts)
-    searched = bool(cited) and all(receipts[i].subject.startswith("search:") for i in cited)
-    absent = value is False and searched
+    rests_on = support(label.signal, value, _cited(decision, inputs, receipts))
+    absent = value is False and any(_search(r) for r in rests_on)
     return replace(
         label,
         value=value,
         verification=Verification.SEARCHED_NOT_FOUND if absent else Verification.TOOL_VERIFIED,
         status=Status.CONFIRMED,
-        receipts=cited,
+        receipts=tuple(r.id for r in rests_on),
         reason=who,
     )
 

@@ -98,8 +98,8 @@ def receipts_entail(case: Case) -> Check:
         paper = case.audited.get(line["custom_id"])
         for signal in Signal:
             tally.look(line["custom_id"], _unentailed(line, paper, signal))
-    for one in case.made.chosen:
-        tally.look(one.arxiv_id, unsupported(one))
+    for one in case.made.audited:  # also of rows in no split: an answer may be why they are in none
+        tally.look(one.arxiv_id, unsupported(one, case.material.receipts))
     return tally.done()
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pipeline.audit import Audited, Splits, audit, replay, standing, unsupported
 from pipeline.derivation import Derivation, Rules, derive
 from pipeline.events import QUESTIONS, Event
-from pipeline.evidence import Receipt, Signal, Verification
+from pipeline.evidence import Outcome, Receipt, Signal, Verification
 from pipeline.release.compose import Material, compose, pool_of
 from pipeline.tiers import Tier
 
@@ -117,14 +117,88 @@ def test_missing_code_makes_a_row_one_to_reimplement_and_its_score_follows(made:
     assert (found.tier, found.score_needs, found.overturned) == (Tier.REIMPLEMENT, 2, ("code_available",))
     assert found.label(Signal.CODE).receipts == (cited,)
     assert "only an evaluation script" in found.label(Signal.CODE).reason
-    assert unsupported(found) == []
+    assert unsupported(found, run[1]) == []
 
 
 def test_an_overturn_needs_a_reason_and_a_receipt_of_this_paper(made: ModuleType, run: Row) -> None:
     bare = made.says(run[0], "code_available", False, at="2026-02-21T10:00:00Z", evidence=["f" * 64])
-    text = " ".join(unsupported(audited(made, run, bare)))
+    text = " ".join(unsupported(audited(made, run, bare), run[1]))
     assert "without a reason" in text
     assert "without a receipt of this paper" in text
+
+
+def overturn(made: ModuleType, of: Row, question: str, value: bool, *cited: str) -> tuple[Any, list[str]]:
+    """The label that a person's overturn leaves, and what the gate would say of it."""
+    event = made.says(of[0], question, value, at="2026-02-21T10:00:00Z", why="seen", evidence=list(cited))
+    found = audited(made, of, event)
+    return found.label(Signal(question)), unsupported(found, of[1])
+
+
+def with_receipt(made: ModuleType, of: Row, tool: str, subject: str, outcome: Outcome, **facts: Any) -> tuple[Row, str]:
+    """The row with one more receipt in its episode."""
+    extra = made.receipt(1, tool, subject, outcome, **facts)
+    inputs = of[0].inputs.model_copy(update={"receipts": [*of[0].inputs.receipts, extra.id]})
+    receipts = {**of[1], extra.id: extra}
+    return (derive(inputs, receipts, Rules.of(made.EDITION)), receipts), extra.id
+
+
+@pytest.mark.parametrize("outcome", list(Outcome))
+@pytest.mark.parametrize("value", [True, False])
+def test_a_place_supports_an_overturn_by_what_was_found_there(made: ModuleType, outcome: Outcome, value: bool) -> None:
+    """True needs it available; false takes any settled one, since a person may read a place and find it lacking."""
+    of, question = row(made, "Reimplement" if value else "Run"), "code_available"
+    of, cited = with_receipt(made, of, "fetch_url", "url:https://lab.example/", outcome)
+    label, problems = overturn(made, of, question, value, cited)
+    fits = outcome is Outcome.AVAILABLE if value else outcome is not Outcome.UNDETERMINED
+    assert (label.receipts, bool(problems)) == (((cited,), False) if fits else ((), True))
+    assert label.value is value
+    if fits:
+        assert label.verification is Verification.TOOL_VERIFIED
+
+
+def test_a_search_never_shows_that_something_is_there(made: ModuleType) -> None:
+    of = row(made, "Reimplement")
+    search = of[0].label(Signal.CODE).receipts[0]
+    label, problems = overturn(made, of, "code_available", True, search)
+    assert label.receipts == ()
+    assert any("a search only names places" in p for p in problems)
+
+
+def test_a_search_that_did_not_come_back_whole_shows_no_absence(made: ModuleType, run: Row) -> None:
+    of, cited = with_receipt(made, run, "github_search_code", "search:github", Outcome.AVAILABLE, complete=False)
+    label, problems = overturn(made, of, "code_available", False, cited)
+    assert label.receipts == ()
+    assert any("complete searches" in p for p in problems)
+
+
+def test_a_receipt_made_with_credentials_is_no_public_access(made: ModuleType) -> None:
+    of, cited = with_receipt(
+        made, row(made, "Reimplement"), "github_repo", "github:lab/x", Outcome.AVAILABLE, authenticated=True
+    )
+    assert overturn(made, of, "code_available", True, cited)[1]
+
+
+def test_a_receipt_of_another_paper_supports_nothing(made: ModuleType, run: Row) -> None:
+    other = made.receipt(2, "github_repo", "github:lab/p2", Outcome.UNAVAILABLE)
+    of = (run[0], {**run[1], other.id: other})
+    label, problems = overturn(made, of, "code_available", False, other.id)
+    assert (label.receipts, len(problems)) == ((), 1)
+
+
+def test_a_gated_home_shows_that_data_is_standard_and_not_that_it_can_be_had(made: ModuleType) -> None:
+    of, cited = with_receipt(made, row(made, "blocked"), "hub_repo", "hf:dataset:a/b", Outcome.GATED)
+    assert overturn(made, of, "dataset_is_standard", True, cited)[1] == []
+    assert overturn(made, of, "dataset_available", True, cited)[1]
+
+
+def test_in_a_row_found_not_eligible_no_other_answer_needs_support(made: ModuleType, run: Row) -> None:
+    found = audited(
+        made,
+        run,
+        made.says(run[0], "code_available", False, at="2026-02-21T10:00:00Z", why="seen"),
+        made.says(run[0], "eligibility", False, at="2026-02-21T10:00:00Z", why="two papers in one archive"),
+    )
+    assert unsupported(found, run[1]) == []
 
 
 def test_absence_that_rests_on_searches_is_published_as_searched(made: ModuleType) -> None:
@@ -143,7 +217,7 @@ def test_what_is_not_needed_is_not_charged(made: ModuleType) -> None:
     found = audited(made, retrain, free)
     assert (found.tier, found.score_needs, found.score_published) == (Tier.RUN, 0, 1)
     assert found.label(Signal.WEIGHTS).verification is Verification.NOT_APPLICABLE
-    assert unsupported(found) == []
+    assert unsupported(found, retrain[1]) == []
 
 
 def test_weights_found_released_take_the_training_out_of_the_hours(made: ModuleType) -> None:

@@ -11,14 +11,16 @@ from __future__ import annotations
 import json
 import sys
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from assets import audit
+from assets import audit, classification
 from assets.workplace import store_root, workplace
+from classifiers import guide
 from pipeline import editions
-from pipeline.audit import Audited
-from pipeline.evidence import Signal
+from pipeline.audit import Audited, support
+from pipeline.evidence import Receipt, Signal
 from pipeline.paper import parse_number
 
 EDITION = "sample-2025"
@@ -28,7 +30,21 @@ SECOND = 3
 """Every third row is judged by both."""
 
 
-def answers(row: Audited, truth: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str], dict[str, list[str]]]:
+Receipts = Mapping[str, Receipt]
+
+
+def cited(row: Audited, signal: Signal, value: bool, receipts: Receipts) -> list[str]:
+    """Receipts of the row on which an overturn can rest: the label's own where they do, else the first that does."""
+    mine = [receipts[i] for i in row.derivation.label(signal).receipts]
+    if found := support(signal, value, mine):
+        return [r.id for r in found]
+    found = support(signal, value, [receipts[i] for i in row.derivation.inputs.receipts])
+    return [r.id for r in found if r.subject.startswith("search:")] or [r.id for r in found[:1]]
+
+
+def answers(
+    row: Audited, truth: dict[str, Any], receipts: Receipts
+) -> tuple[dict[str, Any], dict[str, str], dict[str, list[str]]]:
     """What a careful person says about one row: answers, reasons and evidence by question."""
     inputs, said, why, evidence = row.derivation.inputs, {}, {}, {}
     for signal in Signal:
@@ -40,7 +56,7 @@ def answers(row: Audited, truth: dict[str, Any]) -> tuple[dict[str, Any], dict[s
         said[str(signal)] = value
         if value != mine:
             why[str(signal)] = truth["why"]
-            evidence[str(signal)] = list(label.receipts) or inputs.receipts[:1]
+            evidence[str(signal)] = [] if value == "not_needed" else cited(row, signal, value, receipts)
     said["kind"] = truth["kind"]
     said["needs"] = sorted(truth["needs"])
     said["claim"] = said["bar"] = "stands"
@@ -57,10 +73,10 @@ def answers(row: Audited, truth: dict[str, Any]) -> tuple[dict[str, Any], dict[s
     return said, why, evidence
 
 
-def lines(rows: list[Audited], truths: dict[str, Any]) -> list[dict[str, Any]]:
+def lines(rows: list[Audited], truths: dict[str, Any], receipts: Receipts) -> list[dict[str, Any]]:
     found = []
     for n, row in enumerate(sorted(rows, key=lambda r: r.arxiv_id)):
-        said, why, evidence = answers(row, truths[row.arxiv_id])
+        said, why, evidence = answers(row, truths[row.arxiv_id], receipts)
         who = ["ada"] if n % SECOND else ["ada", "grace"]
         for k, person in enumerate(who):
             found.append(
@@ -72,6 +88,7 @@ def lines(rows: list[Audited], truths: dict[str, Any]) -> list[dict[str, Any]]:
                     "answers": said,
                     "why": why,
                     "evidence": evidence,
+                    "guide": guide.load().version,
                 }
             )
     return found
@@ -80,7 +97,7 @@ def lines(rows: list[Audited], truths: dict[str, Any]) -> list[dict[str, Any]]:
 def main() -> None:
     truths = tomllib.loads(editions.data("offline", EDITION, "TRUTH.toml").read_text(encoding="utf-8"))
     with workplace(EDITION, store_root(sys.argv[1] if len(sys.argv) > 1 else None)) as work:
-        found = lines(audit.audited(work, []), truths)
+        found = lines(audit.audited(work, []), truths, classification.receipts_of(work))
     place = Path(editions.data("editions", f"{EDITION}.decisions.jsonl"))
     place.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in found), encoding="utf-8")
     print(f"{len(found)} decisions in {place}")

@@ -119,8 +119,11 @@ def inputs(n: int, *, tier: str, hours: float | None, **changes: Any) -> tuple[I
     if tier == "Reimplement":
         for query in ("title", "method"):
             found.append(
-                receipt(n, "github_search_repositories", f"search:github:{query}", Outcome.AVAILABLE, complete=True)
-            )
+                receipt(
+                    n, "github_search_repositories", f"search:github:{query}", Outcome.AVAILABLE,
+                    complete=True, query=query,
+                )
+            )  # fmt: skip
     else:
         found.append(receipt(n, "github_repo", code, Outcome.AVAILABLE, code_files=12, train_entries=["train.py"]))
     if tier == "Run":
