@@ -17,6 +17,8 @@ from pipeline.textfiles import readable
 
 _NAME = re.compile(r"(?:https?://)?(?:www\.)?(?:github\.com/)?([\w.-]+)/([\w.-]+?)(?:\.git)?(?:[/?#].*)?", re.ASCII)
 _ASSET_WORD = re.compile(r"(?i)(weight|checkpoint|ckpt|pretrained|model)")
+NAMED = 20
+"""Results of a search that its facts name."""
 _SHOWN = 200
 _README_CHARS = 12_000
 _FILE_CHARS = 40_000
@@ -74,27 +76,32 @@ def _search(reach: Reach, query: str, kind: str) -> Finding:
             outcome=verdict[0],
             reason=verdict[1],
             subject="search:github",
-            facts={"complete": False, "query": query},
+            facts={"complete": False, "query": query.casefold()},
             content={"error": verdict[1]},
         )
     items: list[Any] = [i for i in body.get("items") or () if isinstance(i, dict)]
     complete = body.get("incomplete_results") is False
     if kind == "code":
         found = [{"repo": i.get("repository", {}).get("full_name"), "path": i.get("path")} for i in items]
-        names = list(dict.fromkeys(str(f["repo"]) for f in found))
     else:
         found = [
             {"repo": i.get("full_name"), "description": i.get("description"), "stars": i.get("stargazers_count")}
             for i in items
         ]
-        names = [str(f["repo"]) for f in found]
-    facts = {"complete": complete, "query": query, "results": names[:30], "total": body.get("total_count")}
+    names = list(dict.fromkeys(str(f["repo"]) for f in found if f["repo"]))
+    # One spelling of a query and the names that came, so that a rule can tell queries apart and ask what was probed.
+    facts = {
+        "complete": complete,
+        "query": query.casefold(),
+        "results": names[:NAMED],
+        "total": body.get("total_count"),
+    }
     return Finding(
         outcome=Outcome.AVAILABLE if complete else Outcome.UNDETERMINED,
         reason="complete search" if complete else "incomplete_results",
         subject="search:github",
         facts=facts,
-        content={"total": body.get("total_count"), "complete": complete, "results": found[:20]},
+        content={"total": body.get("total_count"), "complete": complete, "results": found[:NAMED]},
     )
 
 

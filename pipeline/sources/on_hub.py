@@ -8,7 +8,7 @@ from typing import Any, Literal
 from urllib.parse import quote, urlencode
 
 from pipeline.evidence import Json, Outcome
-from pipeline.sources.on_github import about_readme, invalid
+from pipeline.sources.on_github import NAMED, about_readme, invalid
 from pipeline.sources.outcomes import Finding, Verdict, refused, undetermined
 from pipeline.sources.reach import Reach
 from pipeline.sources.reading import (
@@ -51,7 +51,7 @@ def search(reach: Reach, query: str, kind: str) -> Finding:
     query = " ".join(query.split())
     if not query or len(query) > 256 or kind not in ("model", "dataset"):
         return invalid("search:hub", "a query of 1 to 256 characters; kind model or dataset")
-    answer, body = reach.json(f"{_HOST}/api/{kind}s?{urlencode({'search': query, 'limit': 20, 'full': 'false'})}")
+    answer, body = reach.json(f"{_HOST}/api/{kind}s?{urlencode({'search': query, 'limit': NAMED, 'full': 'false'})}")
     verdict = refused(answer, reach.recorder)
     if verdict is None and not isinstance(body, list):
         verdict = undetermined("answer is not a list")
@@ -60,12 +60,13 @@ def search(reach: Reach, query: str, kind: str) -> Finding:
             outcome=Outcome.UNDETERMINED,
             reason=verdict[1],
             subject="search:hub",
-            facts={"complete": False, "query": query, "kind": kind},
+            facts={"complete": False, "query": query.casefold(), "kind": kind},
             content={"error": verdict[1]},
         )
     items = [i for i in body if isinstance(i, dict) and i.get("id")]
     found = [{"repo": i["id"], "downloads": i.get("downloads"), "gated": i.get("gated")} for i in items]
-    facts = {"complete": True, "query": query, "kind": kind, "results": [str(i["id"]) for i in items]}
+    names = list(dict.fromkeys(str(i["id"]) for i in items))
+    facts = {"complete": True, "query": query.casefold(), "kind": kind, "results": names[:NAMED]}
     return Finding(
         outcome=Outcome.AVAILABLE,
         reason="complete search",

@@ -11,8 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pipeline.sources.clocks import Clock
 
 # Seconds between two requests to a host or to a path of it. arXiv: its API terms of use. GitHub: 10 searches a minute
-# for
-# strangers, and "no concurrent bursts". Hugging Face: 500 calls in 5 minutes for strangers.
+# for strangers, and "no concurrent bursts". Hugging Face: 500 calls in 5 minutes for strangers.
 INTERVALS: Mapping[str, float] = {
     "arxiv.org": 3.0,
     "export.arxiv.org": 3.0,
@@ -60,8 +59,7 @@ def worth_repeating(status: int | None, fault: str | None, limited: bool) -> boo
 
 
 def wait_before(attempt: int, headers: Mapping[str, str], limited: bool, now: datetime, limits: Limits) -> float | None:
-    """Seconds to wait before attempt number `attempt` + 1 (the first is 1), or None where the host asks for too long.
-    Seconds to wait before attempt number `attempt` + 1 (the first is 1), or None where the host asks for too long."""
+    """Seconds to wait after attempt number `attempt` (the first is 1), or None where the host asks for too long."""
     wait = min(limits.first_wait * 2 ** (attempt - 1), limits.backoff_cap)
     asked = _retry_after(headers.get("retry-after", ""), now)
     if limited and asked is None and headers.get("x-ratelimit-remaining") == "0":

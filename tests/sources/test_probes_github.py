@@ -202,6 +202,24 @@ def test_an_empty_search_is_complete_and_one_without_a_token_is_not(town: Any) -
     assert with_token.facts["authenticated"]
 
 
+def test_one_query_has_one_spelling_and_a_search_names_what_it_found(town: Any) -> None:
+    for number in range(25):
+        town.repo(f"fog/lantern-{number:02}", {"train.py": "foggy"}, description="foggy graphs")
+        town.hub(f"fog/lantern-{number:02}", {"config.json": "{}"})
+    probes = town.probes(github_token="ghp_" + "x" * 36)
+    for made in (
+        probes.github_search_repositories("  Foggy \n GRAPHS"),
+        probes.github_search_code("Foggy"),
+        probes.hub_search("LANTERN"),
+    ):
+        facts = made.receipt.facts
+        assert facts["query"] in ("foggy graphs", "foggy", "lantern")
+        assert len(facts["results"]) == len(set(facts["results"])) == 20
+        assert all(name.startswith("fog/lantern-") for name in facts["results"])
+    refused = town.probes().github_search_code("Foggy").receipt.facts
+    assert (refused["query"], refused["complete"]) == ("foggy", False)
+
+
 def test_with_a_token_access_is_still_shown_as_a_stranger(town: Any) -> None:
     town.repo("fog/lantern", CODE)
     probes = town.probes(github_token="ghp_" + "x" * 36)

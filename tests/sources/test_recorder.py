@@ -17,7 +17,7 @@ import requests
 from pipeline.evidence import NotRecorded
 from pipeline.record import request_key
 from pipeline.sources.clocks import SimulatedClock
-from pipeline.sources.pacing import Limits
+from pipeline.sources.pacing import Limits, wait_before
 from pipeline.sources.recorder import RATE_LIMITED, TRUNCATED, Recorder
 from pipeline.store import Store
 
@@ -170,6 +170,11 @@ def test_a_refusal_is_no_rate_limit(recording: Recording) -> None:
     host = Host(httpx2.Response(403, content=b"Forbidden"))
     assert RATE_LIMITED not in recording(host).ask("GET", URL).headers
     assert len(host.asked) == 1
+
+
+def test_no_sentence_of_the_patience_is_said_twice() -> None:
+    lines = [line.strip() for line in (wait_before.__doc__ or "").splitlines()]
+    assert len(lines) == len(set(lines)) > 0
 
 
 def test_requests_to_one_host_keep_their_distance(recording: Recording, clock: SimulatedClock) -> None:
