@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from pipeline import archives
 from pipeline.evidence import Json, Outcome
-from pipeline.sources.landing import closed, file_of, page_or_file, settles
+from pipeline.sources.landing import closed, file_of, page_or_file, said_gone
 from pipeline.sources.outcomes import Finding, json_of, refused, undetermined
 from pipeline.sources.pages import doubtful, is_html, read_page, wall
 from pipeline.sources.reach import Reach, gives_bytes
@@ -76,6 +76,7 @@ _MIRROR_ERRORS = {
     "repo_not_accessible": "repo_not_accessible",
     "repository_not_ready": "not_ready",
 }
+_MIRROR_GONE = ("expired", "repo_not_found")
 
 
 def anonymous_mirror(reach: Reach, url: str, subject: str) -> Finding | None:
@@ -84,10 +85,10 @@ def anonymous_mirror(reach: Reach, url: str, subject: str) -> Finding | None:
     if match is None:
         return None
     api = f"https://anonymous.4open.science/api/repo/{match[1]}"
-    answer = reach.recorder.ask("GET", f"{api}/options", settles=lambda a: not _mirror_error(a))
+    answer = reach.recorder.ask("GET", f"{api}/options", says_gone=_mirror_gone)
     error = _mirror_error(answer)
-    if error in ("expired", "repo_not_found"):
-        if reach.recorder.seen_apart(answer.exchange):
+    if error in _MIRROR_GONE:
+        if reach.recorder.said_gone_twice(answer.exchange, _mirror_gone):
             return closed(subject, (Outcome.UNAVAILABLE, f"gone: {error}"))
         return closed(subject, undetermined(f"gone_once: {error}"))
     if error is not None:
@@ -118,6 +119,11 @@ def _mirror_error(answer: Answer) -> str | None:
     return _MIRROR_ERRORS.get(error, error or None)
 
 
+def _mirror_gone(answer: Answer) -> bool | None:
+    error = _mirror_error(answer)
+    return error in _MIRROR_GONE if error in (None, *_MIRROR_GONE) else None
+
+
 def _mirror_files(told: Json, prefix: str) -> list[Entry]:
     """A tree of names, folders as objects and files with a size; or a flat list of objects with path and name."""
     if isinstance(told, list):
@@ -146,7 +152,7 @@ def drive(reach: Reach, url: str, subject: str) -> Finding | None:
     if not file_id or "/folders/" in parts.path:
         return None
     download = f"https://drive.google.com/uc?export=download&id={file_id}"
-    answer = reach.recorder.ask("GET", download, settles=settles)
+    answer = reach.recorder.ask("GET", download, says_gone=said_gone)
     verdict = refused(answer, reach.recorder)
     if verdict is not None:
         if verdict[0] is not Outcome.GATED and match is not None:

@@ -59,7 +59,7 @@ def closed(subject: str, verdict: Verdict, facts: Mapping[str, Json] | None = No
 
 
 def page_or_file(reach: Reach, url: str, subject: str) -> Finding:
-    answer = reach.recorder.ask("GET", url, settles=settles)
+    answer = reach.recorder.ask("GET", url, says_gone=said_gone)
     facts: dict[str, Json] = {"final_url": answer.exchange.final_url}
     kind = known_wall(reach, url) or known_wall(reach, answer.exchange.final_url)
     if kind is not None and answer.status is not None and answer.status < 500:
@@ -75,12 +75,20 @@ def page_or_file(reach: Reach, url: str, subject: str) -> Finding:
     return _page(reach, url, subject, answer, facts)
 
 
-def settles(answer: Answer) -> bool:
-    """Pages that say "not found" or "not now" are looked at again on another day, as an honest 404 is."""
-    if answer.status != 200 or not is_html(answer.headers.get("content-type", ""), answer.body):
-        return True
+def said_gone(answer: Answer) -> bool | None:
+    """Whether a page says "not found"; None where it says nothing, as a robot check does. Both are looked at again on
+    another day, as an honest 404 is."""
+    if answer.status != 200:
+        return None
+    if not is_html(answer.headers.get("content-type", ""), answer.body):
+        return False
     page = read_page(answer.body, answer.headers.get("content-type", ""), answer.exchange.final_url)
-    return not (says_gone(page) or doubtful(page))
+    return None if doubtful(page) else says_gone(page) or _misplaced(answer.exchange.url, page)
+
+
+def _misplaced(url: str, page: Page) -> bool:
+    """A page that leads nowhere, in place of the file that was asked for."""
+    return bool(_FILE.search(urlsplit(url).path)) and not page.links
 
 
 def _page(reach: Reach, url: str, subject: str, answer: Answer, facts: dict[str, Json]) -> Finding:
@@ -120,13 +128,13 @@ def _verdict(reach: Reach, url: str, answer: Answer, page: Page, facts: dict[str
     astray = _strayed(asked.hostname or "", final.hostname or "")
     if asked.path.strip("/") and not final.path.strip("/") and answer.exchange.redirects and not facts["names_paper"]:
         return undetermined("parked" if astray else "redirected_to_root")
-    if says_gone(page) or (_FILE.search(asked.path) and not page.links and not facts["names_paper"]):
+    if says_gone(page) or (_misplaced(url, page) and not facts["names_paper"]):
         facts["soft_404"] = True
     elif asked.path.strip("/") and not facts["names_paper"] and _same_as_any(reach, url, answer):
         facts["soft_404"] = True
         return undetermined("same_page_for_any_path")
     if facts["soft_404"]:
-        if reach.recorder.seen_apart(answer.exchange):
+        if reach.recorder.said_gone_twice(answer.exchange, said_gone):
             return Outcome.UNAVAILABLE, "gone: soft_404"
         return undetermined("gone_once: soft_404")
     return None

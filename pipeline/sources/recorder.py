@@ -133,17 +133,18 @@ class Recorder:
         body: bytes = b"",
         follow: bool = True,
         limit: int | None = None,
-        settles: Callable[[Answer], bool] | None = None,
+        says_gone: Callable[[Answer], bool | None] | None = None,
     ) -> Answer:
         """One exchange, from the record or from the world. Never raises for what the world does; NotRecorded in replay.
 
-        `limit`: bytes of body kept, default `limits.page_bytes`. `settles`: whether a success is an answer; one that is
-        not (a page that says "not found") is asked again on a later day, as a 404 would be.
+        `limit`: bytes of body kept, default `limits.page_bytes`; an answer that was cut for another limit does not
+        stand in for this one. `says_gone`: whether a success says "not found" in its body, or nothing at all (None);
+        such answers are asked again on a later day, as a 404 or a 503 would be.
         """
         asked = Asked.of(method, url, headers or {}, body, follow, limit or self.limits.page_bytes, self._secrets)
         key = request_key(asked.method, asked.shown_url, asked.sha256, asked.authenticated)
         with self._stripes[int(key[:8], 16) % len(self._stripes)]:
-            answer = self._from_record(asked, key, settles)
+            answer = self._from_record(asked, key, says_gone)
             if answer is None:
                 if self.mode == "replay":
                     raise NotRecorded(
@@ -165,37 +166,50 @@ class Recorder:
         something in between. Undetermined answers between the two prove nothing either way."""
         return self._gone_twice(self._sightings(exchange))
 
-    def seen_apart(self, exchange: Exchange) -> bool:
-        """Whether this request was answered with this status `second_look` apart. For pages that say "not found" with
-        200."""
-        return self._apart([s for s in self._sightings(exchange) if s.exchange.status == exchange.status])
+    def said_gone_twice(self, exchange: Exchange, says_gone: Callable[[Answer], bool | None]) -> bool:
+        """`gone_twice` for answers that say "not found" in their body, as `says_gone` reads it: True, False where they
+        say something else, None where they say nothing."""
+        return self._apart(self._sightings(exchange), self._said(says_gone))
 
     # The record
 
-    def _apart(self, seen: Sequence[Sighting]) -> bool:
-        return bool(seen) and seen[-1].seen_at - seen[0].seen_at >= self.second_look
+    def _apart(self, seen: Sequence[Sighting], says: Callable[[Sighting], bool | None]) -> bool:
+        """Whether the last sightings that say anything all say "gone", over `second_look` or more."""
+        last: Sighting | None = None
+        first: Sighting | None = None
+        for sighting in reversed(seen):
+            said = says(sighting)
+            if said is False:
+                break
+            if said:
+                last, first = last or sighting, sighting
+        return last is not None and first is not None and last.seen_at - first.seen_at >= self.second_look
+
+    def _said(self, says_gone: Callable[[Answer], bool | None]) -> Callable[[Sighting], bool | None]:
+        """`says_gone` of a sighting; trouble says nothing."""
+
+        def said(sighting: Sighting) -> bool | None:
+            telling = is_gone(sighting.exchange) or answers(sighting.exchange)
+            return says_gone(self.answer(sighting.exchange, sighting.headers)) if telling else None
+
+        return said
 
     def _sightings(self, exchange: Exchange) -> list[Sighting]:
         return self.record.seen(request_of(exchange))
 
     def _gone_twice(self, seen: Sequence[Sighting]) -> bool:
-        telling = [s for s in seen if is_gone(s.exchange) or answers(s.exchange)]
-        if not telling or not is_gone(telling[-1].exchange):
-            return False
-        first = telling[-1]
-        for sighting in reversed(telling):
-            if not is_gone(sighting.exchange):
-                break
-            first = sighting
-        return telling[-1].seen_at - first.seen_at >= self.second_look
+        return self._apart(seen, lambda s: True if is_gone(s.exchange) else False if answers(s.exchange) else None)
 
-    def _from_record(self, asked: Asked, key: str, settles: Callable[[Answer], bool] | None) -> Answer | None:
+    def _fitting(self, asked: Asked, key: str) -> list[Sighting]:
+        return [s for s in self.record.seen(key) if fits(s.exchange, asked.limit)]
+
+    def _from_record(self, asked: Asked, key: str, says_gone: Callable[[Answer], bool | None] | None) -> Answer | None:
         if carries_login(asked):
             return None
-        seen = self.record.seen(key)
+        seen = self._fitting(asked, key)
         if not seen and self.mode == "replay" and not asked.authenticated:
             # A record made with a token is replayed without one.
-            seen = self.record.seen(request_key(asked.method, asked.shown_url, asked.sha256, True))
+            seen = self._fitting(asked, request_key(asked.method, asked.shown_url, asked.sha256, True))
         if not seen:
             return None
         last = seen[-1]
@@ -208,13 +222,16 @@ class Recorder:
             return answer
         if is_gone(last.exchange):
             settled = self._gone_twice(seen)
+        elif says_gone is None or last.exchange.status != 200:
+            settled = answers(last.exchange)
         else:
-            settled = answers(last.exchange) and (settles is None or settles(answer) or self._apart(seen))
+            said = says_gone(answer)
+            settled = said is False or (said is True and self._apart(seen, self._said(says_gone)))
         return answer if settled else None
 
     def _conditional(self, asked: Asked, key: str) -> Asked:
         """Ask only for what changed since it was last seen whole: such questions cost GitHub's budget nothing."""
-        seen = self.record.seen(key)
+        seen = self._fitting(asked, key)
         last = seen[-1] if seen else None
         if last is None or asked.method != "GET" or last.exchange.status != 200 or "etag" not in last.headers:
             return asked
@@ -333,6 +350,16 @@ def answers(exchange: Exchange) -> bool:
     if RATE_LIMITED in headers or "cf-mitigated" in headers or exchange.status in (408, 425):
         return False
     return exchange.status < 500 and not is_gone(exchange)
+
+
+def fits(exchange: Exchange, limit: int) -> bool:
+    """Whether an answer is what a request that keeps `limit` bytes gets: whole within them, or cut exactly there.
+
+    So one request asked with two limits has two answers in the record, and each is given to its own question.
+    """
+    if TRUNCATED in dict(exchange.headers):
+        return exchange.body_size == limit
+    return exchange.body_size <= limit
 
 
 def _without_fragment(url: str) -> str:

@@ -7,10 +7,13 @@ import json
 import zipfile
 from typing import Any
 
+import httpx2
 import pytest
 
 from pipeline.evidence import Outcome
+from pipeline.sources.probes import PaperFacts, Probes
 
+PAPER = PaperFacts(title="Lantern Attention for Foggy Graphs")
 TEXT = "<p>" + "We study foggy graphs with lanterns. " * 60 + "</p>"
 
 
@@ -198,6 +201,39 @@ def test_an_archive_of_code_is_code(town: Any) -> None:
     facts = look(town, "https://z.example.org/code.zip").facts
     assert facts["train_entries"] == ["x/train.py"]
     assert facts["data_open"] == []
+
+
+def test_an_archive_longer_than_a_page_is_listed_too_and_every_time(town: Any) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("x/train.py", "print(1)")
+        archive.writestr("x/figure.png", bytes(3 << 20))
+    place = town.root / "sites" / "z.example.org" / "code.zip"
+    town.site("z.example.org", {"path": "/code.zip", "file": "code.zip"})
+    place.write_bytes(buffer.getvalue())
+    first = look(town, "https://z.example.org/code.zip")
+    assert (first.facts["code_files"], first.facts["train_entries"]) == (1, ["x/train.py"])
+    assert first.facts["data_open"] == []
+    assert look(town, "https://z.example.org/code.zip") == first
+    assert look(town, "https://z.example.org/code.zip", mode="replay") == first
+
+
+def test_a_page_that_was_there_before_is_not_gone_at_its_first_not_found(town: Any, recording: Any) -> None:
+    gone = page("404 - Page not found", "<p>Sorry.</p>")
+    served = {"/data": page("Fog data")}
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(
+            200, headers={"content-type": "text/html"}, text=served.get(request.url.path, "<html>Home</html>")
+        )
+
+    reasons = []
+    for body in (served["/data"], gone, gone):
+        served["/data"] = body
+        probes = Probes("2505.00001", recording(answer, again=True), {}, PAPER)
+        reasons.append(probes.fetch_url("https://was.example.org/data").receipt.reason)
+        town.clock.sleep(25 * 3600)
+    assert reasons == ["page read", "gone_once: soft_404", "gone: soft_404"]
 
 
 @pytest.mark.parametrize(

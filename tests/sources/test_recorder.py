@@ -18,7 +18,7 @@ from pipeline.evidence import NotRecorded
 from pipeline.record import request_key
 from pipeline.sources.clocks import SimulatedClock
 from pipeline.sources.pacing import Limits, wait_before
-from pipeline.sources.recorder import RATE_LIMITED, TRUNCATED, Recorder
+from pipeline.sources.recorder import RATE_LIMITED, TRUNCATED, Answer, Recorder
 from pipeline.store import Store
 
 URL = "https://example.org/page"
@@ -135,6 +135,59 @@ def test_trouble_in_between_proves_nothing_either_way(recording: Recording, cloc
         exchange = recorder.ask("GET", URL).exchange
         clock.sleep(25 * 3600)
     assert recorder.gone_twice(exchange)
+
+
+def _says_gone(answer: Answer) -> bool | None:
+    return None if answer.body == b"wait" else answer.body.startswith(b"not found")
+
+
+@pytest.mark.parametrize(
+    ("bodies", "gone"),
+    [
+        (["hello", "not found"], False),
+        (["not found", "not found"], True),
+        (["not found", "not found at noon"], True),
+        (["not found", "wait", "not found"], True),
+        (["not found", "hello", "not found"], False),
+        (["hello", "wait", "not found"], False),
+    ],
+)
+def test_a_page_is_gone_only_if_its_body_said_so_twice_and_nothing_else_between(
+    recording: Recording, clock: SimulatedClock, bodies: list[str], gone: bool
+) -> None:
+    host = Host(*(ok(body.encode()) for body in bodies))
+    for number in range(len(bodies)):
+        clock.sleep(25 * 3600 if number else 0)
+        recorder = recording(host, again=True)
+        exchange = recorder.ask("GET", URL, says_gone=_says_gone).exchange
+    assert recorder.said_gone_twice(exchange, _says_gone) is gone
+    clock.sleep(25 * 3600)
+    recording(host).ask("GET", URL, says_gone=_says_gone)
+    assert len(host.asked) == len(bodies) + (not gone)
+
+
+def test_two_not_found_pages_within_a_day_are_one_look(recording: Recording, clock: SimulatedClock) -> None:
+    host = Host(ok(b"not found"), ok(b"not found at noon"))
+    recording(host).ask("GET", URL, says_gone=_says_gone)
+    clock.sleep(23 * 3600)
+    recorder = recording(host, again=True)
+    assert not recorder.said_gone_twice(recorder.ask("GET", URL).exchange, _says_gone)
+
+
+def test_a_cut_answer_does_not_stand_in_for_a_longer_one_nor_the_other_way_round(recording: Recording) -> None:
+    host = Host(ok(b"x" * 5000, ETag='"v1"'))
+    recorder = recording(host)
+    short, long = recorder.ask("GET", URL, limit=1000), recorder.ask("GET", URL, limit=9000)
+    assert (len(short.body), len(long.body)) == (1000, 5000)
+    assert "if-none-match" not in host.asked[1].headers
+    assert TRUNCATED not in long.headers
+    for again in (recorder, recording(host, mode="replay")):
+        assert again.ask("GET", URL, limit=1000).exchange == short.exchange
+        assert again.ask("GET", URL, limit=9000).exchange == long.exchange
+        assert again.ask("GET", URL, limit=6000).exchange == long.exchange
+    assert len(host.asked) == 2
+    with pytest.raises(NotRecorded):
+        recording(host, mode="replay").ask("GET", URL, limit=2000)
 
 
 def test_it_waits_and_tries_again_on_the_injected_clock(recording: Recording, clock: SimulatedClock) -> None:
