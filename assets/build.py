@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from assets.stages import Stage, prints, read_rows, stages, stale
+from assets.stages import UNFINISHED, Stage, prints, read_rows, stages, stale
 from assets.workplace import Workplace
 
 if TYPE_CHECKING:
@@ -56,22 +56,32 @@ def build(work: Workplace) -> End:
         return end(work)
 
 
+def unfinished(work: Workplace) -> str:
+    """The first stage whose tables are not its last word, or ""."""
+    for stage in stages():
+        made = (work.store.table_print(work.edition.name, table) or "" for table in stage.tables)
+        if any(print_.endswith(UNFINISHED) for print_ in made):
+            return stage.name
+    return ""
+
+
 def end(work: Workplace) -> End:
     """Where the tables of an up-to-date edition leave it."""
     from assets import release
-    from assets.classification import NOT_CLASSIFIED, unfinished
+    from assets.classification import NOT_CLASSIFIED
 
-    if unfinished(work):
+    open_ = unfinished(work)
+    if open_ in ("corpus", "bundles"):
+        again = "build again later" + (", or --take-prefix to end the sample before it" if open_ == "bundles" else "")
+        return End("blocked", f"{open_}: a service gave no answer for some papers (listed as undetermined); {again}")
+    if open_:
         behind = [row for row in read_rows(work, "classification_exclusions") if row["reason"] == NOT_CLASSIFIED]
         if behind:
-            detail = (
-                f"{len(behind)} papers are not classified; build again to go on, or --take-prefix to leave them out"
-            )
-            return End("out of budget", detail)
+            more = "build again to go on, or --take-prefix to leave them out"
+            return End("out of budget", f"{len(behind)} papers are not classified; {more}")
         hours = work.edition.second_look_hours
-        return End(
-            "blocked", f"undetermined answers want a second look {hours:g} hours after the first; build again then"
-        )
+        when = f"{hours:g} hours after the first"
+        return End("blocked", f"undetermined answers want a second look {when}; build again then")
     verdict = release.verdict(work)
     return End(verdict.name, verdict.detail, verdict.release)
 

@@ -7,13 +7,12 @@ from dataclasses import asdict
 import polars as pl
 
 from assets import corpus
-from assets.stages import Checked, Stage, Summary, read_rows, write_rows
-from assets.workplace import Workplace
+from assets.stages import UNFINISHED, Checked, Stage, Summary, read_rows, write_rows
+from assets.workplace import INFRASTRUCTURE, Workplace
 from pipeline.bundles import Bundle, BundleFile, bundle, take_sample
 from pipeline.corpus import Exclusion, PaperRecord
 from pipeline.editions import sample_order
 from pipeline.evidence import Json
-from pipeline.store import StoreError
 
 NOT_SAMPLED = "not_sampled"
 
@@ -21,7 +20,7 @@ NOT_SAMPLED = "not_sampled"
 def run(work: Workplace, print_: str) -> Summary:
     """Tables `bundles` (the sample, by rank) and `bundle_exclusions` (papers before the last one taken, and those
     beyond)."""
-    from pipeline.sources.fetch import fetch_source, fetch_supplement, openreview_from_environment
+    from pipeline.sources.fetch import FetchError, fetch_source, fetch_supplement, openreview_from_environment
 
     edition = work.edition
     records = {r.arxiv_id: r for r in corpus.records(work)}
@@ -37,8 +36,8 @@ def run(work: Workplace, print_: str) -> Summary:
         try:
             source = fetch_source(recorder, record)
             end = bundle(record, source, fetch_supplement(recorder, record, client), work.store.blobs.put)
-        except StoreError:
-            raise  # a damaged store is no fault of the paper
+        except (FetchError, *INFRASTRUCTURE):
+            raise  # no fault of the paper
         except Exception as fault:  # one paper's bytes must not end the run
             detail = f"{type(fault).__name__}: {fault}"[:500]
             end = Exclusion(key=arxiv_id, title=record.title, stage="bundles", reason="crashed", detail=detail)
@@ -48,28 +47,36 @@ def run(work: Workplace, print_: str) -> Summary:
         return end
 
     sample = take_sample(ordered, edition.sample_limit, outcome, _known(work, tokens))
+    taken, pending, last = sample.bundles, sample.pending, len(sample.ranks)
+    if pending and work.take_prefix:
+        # The ranks before the first undetermined paper are a uniform sample by themselves.
+        taken, pending, last = sample.prefix, (), sample.decided
+    open_ = [b.arxiv_id for b in taken if b.supplement_status == "failed"]
+    if pending or open_:
+        print_ += UNFINISHED
     beyond = [
         Exclusion(
             key=i,
             title=records[i].title,
             stage="sample",
             reason=NOT_SAMPLED,
-            detail=f"rank {rank + 1} lies beyond the sample of {edition.sample_limit}",
+            detail=f"rank {rank + 1} lies beyond the sample, which ends at rank {last}",
         )
         for rank, i in enumerate(ordered)
-        if i not in sample.ranks
+        if rank >= last
     ]
-    rows = [bundle_row(b, sample.ranks[b.arxiv_id], tokens[b.arxiv_id], records[b.arxiv_id]) for b in sample.bundles]
+    rows = [bundle_row(b, sample.ranks[b.arxiv_id], tokens[b.arxiv_id], records[b.arxiv_id]) for b in taken]
     write_rows(work, "bundles", rows, ["arxiv_id", "digest"], print_, rank=pl.Int64)
-    out = [*sample.excluded, *sample.pending, *beyond]
+    excluded = [e for e in sample.excluded if sample.ranks[e.key] < last]
+    out = [*excluded, *pending, *beyond]
     write_rows(work, "bundle_exclusions", map(asdict, out), ["key", "stage", "reason"], print_)
     return {
-        "sampled": len(sample.bundles),
-        "before_last": len(sample.excluded),
-        "undetermined": [e.key for e in sample.pending],
+        "sampled": len(taken),
+        "before_last": len(excluded),
+        "undetermined": [*(e.key for e in pending), *open_],
         "beyond": len(beyond),
-        "with_supplement": sum(b.supplement_status == "downloaded" for b in sample.bundles),
-        "warnings": sum(len(b.warnings) for b in sample.bundles),
+        "with_supplement": sum(b.supplement_status == "downloaded" for b in taken),
+        "warnings": sum(len(b.warnings) for b in taken),
     }
 
 
@@ -93,7 +100,8 @@ def _known(work: Workplace, tokens: dict[str, str]) -> dict[str, Bundle | Exclus
     if work.store.table_print(work.edition.name, "bundles") is None:
         return {}
     rows = read_rows(work, "bundles")
-    return {row["arxiv_id"]: bundle_of(row) for row in rows if tokens.get(row["arxiv_id"]) == row["token"]}
+    known = {row["arxiv_id"]: bundle_of(row) for row in rows if tokens.get(row["arxiv_id"]) == row["token"]}
+    return {i: b for i, b in known.items() if b.supplement_status != "failed"}
 
 
 def check(work: Workplace) -> Checked:

@@ -12,20 +12,19 @@ from datetime import timedelta
 import polars as pl
 
 from assets import bundles, corpus
-from assets.stages import Checked, Stage, Summary, read_rows, reference_files, write_rows
-from assets.workplace import Workplace
+from assets.stages import UNFINISHED, Checked, Stage, Summary, read_rows, reference_files, write_rows
+from assets.workplace import INFRASTRUCTURE, Workplace
 from pipeline import reference
 from pipeline.answers import Episode
 from pipeline.bundles import Bundle, files_of, manifest
-from pipeline.classification import derivation
+from pipeline.classification import derivation, prefix_that_fills, second_look_wanted
 from pipeline.corpus import Exclusion, PaperRecord
 from pipeline.derivation import Derivation, Inputs, Rules, derive
-from pipeline.evidence import Json, Outcome, Receipt, Status, digest
+from pipeline.evidence import Json, Outcome, Receipt, digest
 from pipeline.fingerprints import code_print
 from pipeline.paper import Paper, read
 from pipeline.store import StoreError
 
-UNFINISHED = " unfinished"
 NOT_CLASSIFIED = "not_classified_in_time"
 UNTIL_CHUNK = 50
 """Papers classified between two looks at whether `until` is filled."""
@@ -49,6 +48,7 @@ class Item:
 
 def run(work: Workplace, print_: str) -> Summary:
     """Tables `rows` (derivations), `receipts`, and `classification_exclusions`; episodes lie in the record."""
+    work.store.register(work.edition.name, work.edition.hash)
     items = _items(work)
     cached = 0
     waiting = 0
@@ -107,17 +107,11 @@ def run(work: Workplace, print_: str) -> Summary:
 
 def _enough(work: Workplace, items: Sequence[Item], all_: int) -> int:
     """How many leading papers fill the edition's `until`; all of them where it has none or is not yet filled."""
-    lacking = dict(work.edition.until or {})
-    if not lacking:
+    if not work.edition.until:
         return all_
-    for place, item in enumerate(items, start=1):
-        episode = _episode(work, item)
-        end = None if episode is None else _derived(work, item, episode)
-        if isinstance(end, Derivation) and end.eligible and end.tier in lacking:
-            lacking[end.tier] -= 1
-            if all(n <= 0 for n in lacking.values()):
-                return place
-    return all_
+    episodes = ((i, _episode(work, i)) for i in items)
+    ends = (None if episode is None else _derived(work, i, episode) for i, episode in episodes)
+    return prefix_that_fills(ends, work.edition.until) or all_
 
 
 def _items(work: Workplace) -> list[Item]:
@@ -173,7 +167,7 @@ async def _pass(work: Workplace, items: Sequence[Item], passes: int) -> None:
             return item
         try:
             episode = await episode_of(item)
-        except StoreError:
+        except INFRASTRUCTURE:
             raise
         except Exception as fault:  # one paper must not end the run
             if passes > 1:
@@ -187,12 +181,14 @@ async def _pass(work: Workplace, items: Sequence[Item], passes: int) -> None:
                 receipts=(),
                 problem=f"{type(fault).__name__}: {fault}"[:500],
             )
+        if passes > 1 and episode.answer is None:
+            return item  # a look that failed does not replace one that answered
         await asyncio.to_thread(_keep, work, item, episode)
         return item
 
     async def episode_of(item: Item) -> Episode:
         paper = await asyncio.to_thread(_paper, work, item)
-        supplement = files_of(item.bundle.supplement_files, work.store.blobs.get)
+        supplement = await asyncio.to_thread(files_of, item.bundle.supplement_files, work.store.blobs.get)
         title = paper.title or item.record.title
         facts = PaperFacts(title=title, arxiv_id=item.record.arxiv_id, authors=item.record.authors)
         probes = Probes(item.record.arxiv_id, recorder, supplement, facts, walls, token)
@@ -232,8 +228,9 @@ def _second_looks(work: Workplace, items: Sequence[Item]) -> int:
             work.clock.sleep(max(0.0, wait.total_seconds() + 60))
         ready = [i for i in due if _last_seen(work, i) + day <= work.clock.now()]
         asyncio.run(_pass(work, ready, passes=look))
-        if len(ready) < len(due):
-            return len(due) - len(ready)
+        late = len(due) - len(ready)
+        if late or work.out_of_time():
+            return late + sum(_wants_look(work, i, look) for i in ready)
     return 0
 
 
@@ -241,10 +238,7 @@ def _wants_look(work: Workplace, item: Item, look: int) -> bool:
     episode = _episode(work, item)
     if episode is None or episode.passes >= look:
         return False
-    if not any(r.outcome is Outcome.UNDETERMINED for r in episode.receipts):
-        return False
-    end = _derived(work, item, episode)
-    return isinstance(end, Derivation) and any(one.status is Status.UNVERIFIED for one in end.labels)
+    return second_look_wanted(episode, _derived(work, item, episode))
 
 
 def _last_seen(work: Workplace, item: Item):  # type: ignore[no-untyped-def]
@@ -302,11 +296,6 @@ def derivations(work: Workplace) -> list[Derivation]:
     receipts = receipts_of(work)
     rules = Rules.of(work.edition)
     return [derive(Inputs.model_validate(row["inputs"]), receipts, rules) for row in read_rows(work, "rows")]
-
-
-def unfinished(work: Workplace) -> bool:
-    """Whether papers are left to classify, or to look at a second time."""
-    return (work.store.table_print(work.edition.name, "rows") or "").endswith(UNFINISHED)
 
 
 def check(work: Workplace) -> Checked:

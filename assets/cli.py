@@ -58,6 +58,8 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument(
         "--evidence", type=Path, metavar="PACK", help="also against papers and pages, from an evidence pack"
     )
+    one.add_argument("--ledger-head", metavar="HASH", help="the ledger head that was published; another one fails")
+    one.add_argument("--edition-hash", metavar="HASH", help="the edition hash that was published; another one fails")
     one.add_argument("--replay", action="store_true", help="make every receipt again from the evidence pack")
     one.add_argument("--live", type=int, metavar="N", help="probe N receipts anew and tell what drifted")
     one.add_argument("--seed", help="what --live draws by (default: the edition's seed)")
@@ -214,13 +216,15 @@ def _audit_import(arguments: argparse.Namespace) -> int:
 
 
 def _audit_form(arguments: argparse.Namespace) -> int:
-    from assets import audit
+    from assets import audit, classification
     from assets.workplace import store_root, workplace
+    from classifiers import guide
     from pipeline.decisions import export_todo
 
     with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:
-        rows = audit.audited(work)
-        form = export_todo((r.derivation for r in rows), {r.arxiv_id: r.standing for r in rows})
+        rows, receipts = audit.audited(work), classification.receipts_of(work)
+        standings = {r.arxiv_id: r.standing for r in rows}
+        form = export_todo((r.derivation for r in rows), standings, receipts, guide.load().version)
         arguments.file.write_text(form, encoding="utf-8")
         print(f"{len(form.splitlines())} rows wait; fill in {arguments.file} and run `reclaim audit import`")
     return 0

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import polars as pl
 
-from assets.stages import Checked, Stage, Summary, read_rows, write_rows
+from assets.stages import UNFINISHED, Checked, Stage, Summary, read_rows, write_rows
 from assets.workplace import Workplace
 from pipeline.corpus import Exclusion, PaperRecord, mismatches, papers, unaccounted, valid_arxiv_id
 from pipeline.evidence import Json
@@ -41,6 +41,9 @@ def run(work: Workplace, print_: str) -> Summary:
         raise CorpusError(
             f"edition {edition.name}, corpus: {len(lost)} index entries are unaccounted for, first {lost[0]}"
         )
+    silent = sum(e.retry for e in excluded)
+    if silent:
+        print_ += UNFINISHED
     write_rows(work, "index", (asdict(e) | {"key": e.key} for e in entries), ["key"], print_)
     write_rows(work, "corpus_exclusions", map(asdict, excluded), ["key", "stage", "reason"], print_)
     write_rows(work, "papers", map(asdict, kept), ["arxiv_id"], print_, version=pl.Int64)
@@ -49,6 +52,7 @@ def run(work: Workplace, print_: str) -> Summary:
         "index": len(entries),
         "papers": len(kept),
         "excluded": len(excluded),
+        "undetermined": silent,
         "mismatched": [f"{e.key}: {e.detail}" for e in foreign],
         "with_supplement": sum(r.supplement_path is not None for r in kept),
     }

@@ -17,7 +17,7 @@ from pipeline.paper import Paper, read
 from pipeline.record import request_of
 from pipeline.release import pack
 from pipeline.release.compose import IndexLine, Material
-from pipeline.release.freeze import FreezeError, Frozen, freeze
+from pipeline.release.freeze import RULES, FreezeError, Frozen, freeze
 from pipeline.release.gate import Given
 
 
@@ -100,7 +100,8 @@ def _given(work: Workplace) -> Given:
         if stage.name != STAGE.name
         for table in stage.tables
     ]
-    return Given(papers=paper, seen=seen, frozen_at=work.clock.now(), stages=tuple(current))
+    unfinished = (classification.STAGE.name,) if classification.unfinished(work) else ()
+    return Given(papers=paper, seen=seen, frozen_at=work.clock.now(), stages=tuple(current), unfinished=unfinished)
 
 
 def verdict(work: Workplace) -> Verdict:
@@ -153,7 +154,7 @@ STAGE = Stage(
     name="release",
     after=("corpus", "bundles", "classification", "selection", "audit"),
     tables=("release",),
-    rules=("pipeline.release.gate", "pipeline.release.freeze"),
+    rules=RULES,
     parts=("release",),
     run=run,
     check=check,

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from assets.query import connect
-from assets.stages import stages
+from assets.stages import read_rows, stages
 from assets.workplace import Workplace
-from pipeline.selection import SELECTABLE, Selection
+from pipeline.derivation import Inputs, Rules, derive
+from pipeline.editions import Edition
+from pipeline.ledger import head
+from pipeline.selection import SELECTABLE, Candidate, Selection
 
 if TYPE_CHECKING:
     from assets.build import End
@@ -86,6 +89,7 @@ def closing(work: Workplace, end: End) -> str:
     if all(work.store.table_print(work.edition.name, table) is not None for table in tables):
         parts += ["", funnel_text(work)]
     parts += ["", f"{end.name}: {end.detail}"]
+    parts += [f"  edition  {work.edition.hash}", f"  ledger   {head(work.ledger.entries())}"]
     if end.release is not None:
         parts += [f"  release  {end.release}", f"  check it yourself with  reclaim verify {end.release}"]
     if work.edition.world is not None and work.world.world.facts.fictional:
@@ -104,10 +108,13 @@ def what_if(work: Workplace, changes: Mapping[str, object]) -> str:
     from pipeline.release.compose import candidate
     from pipeline.selection import what_if as compare
 
-    rows = [candidate(d) for d in classification.derivations(work)]
+    receipts = classification.receipts_of(work)
+    inputs = [Inputs.model_validate(row["inputs"]) for row in read_rows(work, "rows")]
+
+    def rows(edition: Edition) -> list[Candidate]:
+        return [candidate(derive(one, receipts, Rules.of(edition))) for one in inputs]
+
     found = compare(rows, work.edition, changes)
-    entered = sorted(set(found.variant.ids) - set(found.base.ids))
-    left = sorted(set(found.base.ids) - set(found.variant.ids))
     return "\n".join(
         [
             f"{work.edition.name} as it is: {len(found.base.ids)} rows",
@@ -117,7 +124,7 @@ def what_if(work: Workplace, changes: Mapping[str, object]) -> str:
             f"{len(found.variant.ids)} rows",
             pool_text(found.variant),
             "",
-            f"enter ({len(entered)}): {', '.join(entered) or 'none'}",
-            f"leave ({len(left)}): {', '.join(left) or 'none'}",
+            f"enter ({len(found.entered)}): {', '.join(found.entered) or 'none'}",
+            f"leave ({len(found.left)}): {', '.join(found.left) or 'none'}",
         ]
     )

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from pipeline import editions
 from pipeline.editions import Edition, EditionError
+from pipeline.fingerprints import code_print
+from pipeline.release.freeze import RULES
 from pipeline.release.pack import Pack
 from pipeline.release.report import Report
 from pipeline.release.verify import Case, Look, verify
@@ -33,7 +35,14 @@ def command(arguments: argparse.Namespace) -> int:
         also.append(replay)
     if arguments.live is not None:
         also.append(lambda case, pack: _live(case, pack, arguments))
-    report = verify(arguments.folder, arguments.evidence, also=also)
+    report = verify(
+        arguments.folder,
+        arguments.evidence,
+        ledger_head=arguments.ledger_head,
+        edition_hash=arguments.edition_hash,
+        code_print=code_print(*RULES),
+        also=also,
+    )
     print(json.dumps(asdict(report), indent=2) if arguments.json else "\n".join(report.lines()))
     return 0 if report.ok else 1
 

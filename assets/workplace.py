@@ -20,11 +20,16 @@ from datetime import time as clock_time
 from functools import cached_property
 from pathlib import Path
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from pipeline import editions
 from pipeline.editions import Edition, EditionError
 from pipeline.evidence import digest
 from pipeline.record import Record
-from pipeline.store import Store
+from pipeline.store import Store, StoreError
+
+INFRASTRUCTURE: tuple[type[Exception], ...] = (StoreError, SQLAlchemyError, MemoryError)
+"""What is no paper's fault: it ends the run, which goes on from its checkpoints once it is mended."""
 
 Say = Callable[[str], None]
 
@@ -114,7 +119,12 @@ class Workplace:
         if not self.offline:
             return SystemClock()
         start = datetime.combine(self.edition.as_of, clock_time(), tzinfo=UTC)
-        return SimulatedClock(max(start, self.record.last_seen_at() or start))
+        return SimulatedClock(max(start, self.record.last_seen_at(self._line) or start))
+
+    @property
+    def _line(self) -> str:
+        """Offline worlds share a line of time in a store, apart from that of live services."""
+        return "offline:" if self.offline else "live:"
 
     def recorder(self, *, again: bool = False):  # type: ignore[no-untyped-def]
         from pipeline.sources.recorder import Recorder
@@ -128,7 +138,7 @@ class Workplace:
             self.store,
             self.clock,
             run=self.run,
-            epoch=digest([self.world_print, self.sources_print])[:32],
+            epoch=f"{self._line}{digest([self.world_print, self.sources_print])[:32]}",
             transport=transport,
             second_look_hours=self.edition.second_look_hours,
             again=again,

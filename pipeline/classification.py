@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pipeline import artifacts, reference
 from pipeline.answers import Answer, ComputeWord, DatasetWord, Episode, TargetWord
 from pipeline.corpus import Exclusion, PaperRecord
 from pipeline.derivation import ClaimInput, Derivation, Inputs, InventoryChoice, PartInput, Rules, derive
 from pipeline.editions import Edition
-from pipeline.evidence import Context, Outcome, Receipt, Signal, meets_rule, sizes
+from pipeline.evidence import Context, Outcome, Receipt, Signal, Status, meets_rule, sizes
 from pipeline.paper import Cell, Paper, Table, parse_number
 from pipeline.targets import QUOTE_LIMIT, Target, TargetAnchor, make_bar
 from pipeline.targets import problems as problems_of
+from pipeline.tiers import Tier
 
 
 def extract(
@@ -360,6 +361,23 @@ def _links(contexts: dict[Signal, Context], owned: Sequence[str], receipts: Sequ
         "dataset": urls(Signal.DATA),
         "weights": urls(Signal.WEIGHTS),
     }
+
+
+def second_look_wanted(episode: Episode, end: Derivation | Exclusion) -> bool:
+    """Whether a label waits on an answer that another day may settle."""
+    undetermined = any(r.outcome is Outcome.UNDETERMINED for r in episode.receipts)
+    return undetermined and isinstance(end, Derivation) and any(one.status is Status.UNVERIFIED for one in end.labels)
+
+
+def prefix_that_fills(ends: Iterable[Derivation | Exclusion | None], until: Mapping[Tier, int]) -> int | None:
+    """How many leading papers of a sample hold so many eligible rows of each tier; None while they do not."""
+    lacking = dict(until)
+    for place, end in enumerate(ends, start=1):
+        if isinstance(end, Derivation) and end.eligible and end.tier in lacking:
+            lacking[end.tier] -= 1
+            if all(n <= 0 for n in lacking.values()):
+                return place
+    return None
 
 
 def derivation(

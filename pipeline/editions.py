@@ -37,7 +37,7 @@ _READS: Mapping[str, tuple[str, ...]] = {
     "sample": ("seed", "sample", "until", "max_sample"),
     "bundles": ("as_of", "world"),
     "classification": ("as_of", "world", "absence_searches", "max_passes", "second_look_hours", "classifier"),
-    "rows": ("scoring", "tolerance_relative", "compute_audit_tolerance"),
+    "rows": ("scoring", "tolerance_relative", "compute_audit_tolerance", "band_edges_hours", "pool_cap_hours"),
     "selection": ("seed", "draw", "paid_api_policy", "band_edges_hours", "band_weights", "pool_cap_hours", "pool_size"),
     "audit": ("scoring", "tolerance_relative"),
     "release": (
@@ -322,7 +322,10 @@ def _inherit(base: Mapping[str, Any], own: dict[str, Any]) -> dict[str, Any]:
         if isinstance(cap, int | float) and "band_edges_hours" in merged:
             merged["band_edges_hours"] = _ladder(merged["band_edges_hours"], cap)
             if "band_weights" in merged and "band_weights" not in own:
-                merged["band_weights"] = list(merged["band_weights"])[: len(merged["band_edges_hours"])]
+                weights, bands = list(merged["band_weights"]), len(merged["band_edges_hours"])
+                merged["band_weights"] = (weights + weights[-1:] * bands)[
+                    :bands
+                ]  # a new dearest band weighs as the last
     return merged
 
 

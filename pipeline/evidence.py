@@ -379,7 +379,8 @@ def _judge(signal: Signal, group: frozenset[str], receipts: Sequence[Receipt], c
     if waiting:
         first = waiting[0]
         return None, Verification.TOOL_FAILED, tuple(waiting), f"undetermined: {first.subject} ({first.reason})"
-    partly = [r for r in whole if UNSEEN[signal] & set(r.facts.get("unseen") or ())]
+    answering = (r for r in whole if r.outcome is Outcome.AVAILABLE)
+    partly = [r for r in answering if UNSEEN[signal] & set(r.facts.get("unseen") or ())]
     if partly:
         parts = ", ".join(sorted(UNSEEN[signal] & set(partly[0].facts["unseen"])))
         return None, Verification.TOOL_FAILED, tuple(partly), f"undetermined: {partly[0].subject} ({parts} not seen)"

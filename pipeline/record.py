@@ -164,10 +164,11 @@ class Record:
             for row in rows
         ]
 
-    def last_seen_at(self) -> datetime | None:
-        """When anything was last asked; a simulated clock goes on from there."""
+    def last_seen_at(self, line: str = "") -> datetime | None:
+        """When anything was last asked in epochs that begin with `line`; a simulated clock goes on from there."""
+        query = sa.select(sa.func.max(sightings.c.seen_at)).where(sightings.c.epoch.startswith(line, autoescape=True))
         with self.engine.connect() as connection:
-            text = connection.execute(sa.select(sa.func.max(sightings.c.seen_at))).scalar()
+            text = connection.execute(query).scalar()
         return None if text is None else unstamp(text)
 
     def seen_span(self, ids: Sequence[str]) -> tuple[datetime, datetime] | None:

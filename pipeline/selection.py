@@ -7,7 +7,7 @@ papers inside their stratum and cuts. Order is total everywhere: hours, then arX
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Literal
@@ -426,10 +426,11 @@ class WhatIf:
         return [i for i in self.base.ids if i not in after]
 
 
-def what_if(rows: Iterable[Candidate], edition: Edition, changes: Mapping[str, object]) -> WhatIf:
+def what_if(rows: Callable[[Edition], Iterable[Candidate]], edition: Edition, changes: Mapping[str, object]) -> WhatIf:
     """The pool under other settings, from what is already known: no paper is read again.
 
-    ``changes`` are edition keys, for example ``{"split_cap_hours": 24}``; contradictions raise as in an edition file.
+    ``rows`` gives the candidates under an edition's rules, since a cap decides who is one. ``changes`` are edition
+    keys, for example ``{"split_cap_hours": 24}``; contradictions raise as in an edition file.
     """
-    known = list(rows)
-    return WhatIf(pool(known, edition), pool(known, edition.variant(changes)))
+    variant = edition.variant(changes)
+    return WhatIf(pool(rows(edition), edition), pool(rows(variant), variant))

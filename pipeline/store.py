@@ -184,6 +184,25 @@ class Store:
             _damaged(place, cause)
             return None
 
+    # Registration
+
+    def register(self, edition: str, hash_: str) -> None:
+        """Fix an edition's settings before its first episode. StoreError where they were fixed otherwise."""
+        place = self.root / "registered" / f"{_checked('edition', edition)}.json"
+        if place.exists():
+            known = json.loads(place.read_text())["edition_hash"]
+            if known != hash_:
+                raise StoreError(
+                    f"edition {edition} was registered with settings {known[:12]} before its first episode and has "
+                    f"{hash_[:12]} now; give the changed settings a name of their own (extends = {edition!r}), or "
+                    f"delete {place} and what was built on it"
+                )
+            return
+        place.parent.mkdir(parents=True, exist_ok=True)
+        staged = _staging(place)
+        staged.write_text(json.dumps({"edition": edition, "edition_hash": hash_}))
+        staged.replace(place)
+
     # One builder an edition
 
     @contextmanager

@@ -309,7 +309,7 @@ def test_dev_is_the_cheapest_left_in_each_tier_and_shares_nothing_with_eval():
 
 def test_what_if_shows_the_pool_under_another_cap_without_touching_the_first():
     edition = load("sample-2025")
-    answer = what_if(_world(), edition, {"split_cap_hours": 24})
+    answer = what_if(lambda _: _world(), edition, {"split_cap_hours": 24})
     assert answer.base.ids == pool(_world(), edition).ids
     assert {s.band for s in answer.variant.strata} == {"0-8", "8-24"}
     assert answer.variant.rows.filter(pl.col("status") == "taken")["hours"].max() <= 24
