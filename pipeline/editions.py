@@ -322,10 +322,7 @@ def _inherit(base: Mapping[str, Any], own: dict[str, Any]) -> dict[str, Any]:
         if isinstance(cap, int | float) and "band_edges_hours" in merged:
             merged["band_edges_hours"] = _ladder(merged["band_edges_hours"], cap)
             if "band_weights" in merged and "band_weights" not in own:
-                weights, bands = list(merged["band_weights"]), len(merged["band_edges_hours"])
-                merged["band_weights"] = (weights + weights[-1:] * bands)[
-                    :bands
-                ]  # a new dearest band weighs as the last
+                merged["band_weights"] = _weights(merged["band_weights"], len(merged["band_edges_hours"]))
     return merged
 
 
@@ -335,7 +332,7 @@ def _build(given: Mapping[str, Any], where: str, folder: Path | None, world: Pat
     pool_cap = resolved.setdefault("pool_cap_hours", split_cap)
     if isinstance(pool_cap, int | float):
         resolved.setdefault("band_edges_hours", _ladder(_LADDER, pool_cap))
-        resolved.setdefault("band_weights", _WEIGHTS[: len(resolved["band_edges_hours"])])
+        resolved.setdefault("band_weights", _weights(_WEIGHTS, len(resolved["band_edges_hours"])))
     try:
         edition = Edition.model_validate(resolved)
     except ValidationError as error:
@@ -348,6 +345,11 @@ def _build(given: Mapping[str, Any], where: str, folder: Path | None, world: Pat
 
 def _ladder(edges: Sequence[float], cap: float) -> list[float]:
     return [e for e in edges if e < cap] + [cap]
+
+
+def _weights(weights: Sequence[int], bands: int) -> list[int]:
+    """One weight a band; a band dearer than all before weighs as much as the last."""
+    return [*weights, *[weights[-1]] * bands][:bands]
 
 
 def _explain(where: str, error: Mapping[str, Any]) -> str:

@@ -66,9 +66,15 @@ def test_a_variant_with_another_cap_cuts_the_ladder_and_shares_everything_before
     base, variant = load("sample-2025"), load("sample-2025-cap24")
     assert (variant.band_edges_hours, variant.band_weights) == ((8, 24), (5, 7))
     assert variant.hash != base.hash
-    for stage in ("corpus", "sample", "bundles", "classification", "rows"):
+    for stage in ("corpus", "sample", "bundles", "classification"):
         assert variant.part(stage) == base.part(stage)
-    assert variant.part("selection") != base.part("selection")
+    for stage in ("rows", "selection"):  # which band and whether eligible is said of each row
+        assert variant.part(stage) != base.part(stage)
+
+
+def test_a_higher_cap_opens_a_band_that_weighs_as_much_as_the_last():
+    variant = load("sample-2025").variant({"pool_cap_hours": 200, "split_cap_hours": 200})
+    assert (variant.band_edges_hours, variant.band_weights) == ((8, 32, 96, 200), (5, 7, 8, 8))
 
 
 def test_a_variant_of_a_two_cap_edition_keeps_the_ladder_up_to_its_own_cap():
