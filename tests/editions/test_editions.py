@@ -108,7 +108,7 @@ def test_a_variant_that_samples_until_a_tier_is_full_drops_the_fixed_size(tmp_pa
         ("split_cap_hours = 96\npool_cap_hours = 32", "split_cap_hours", "above pool_cap_hours 32"),
         ("band_weights = [5, 7]", "band_weights", "2 weights for 3 bands"),
         ("band_weights = [0, 0, 0]", "band_weights", "above zero"),
-        ("split_cap_hours = 200", "band_weights", "3 weights for 4 bands"),
+        ("band_edges_hours = [8, 16, 32, 96]\nband_weights = [5, 7, 8]", "band_weights", "3 weights for 4 bands"),
         ("until = {Reimplement = 6}\nmax_sample = 60", "sample", "exactly one of sample and until"),
         ("max_sample = 100", "max_sample", "remove it"),
         ("scoring = 'kind'", "scoring", "'needs' or 'published'"),
