@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pipeline.audit import Standing
 from pipeline.derivation import Derivation, judged
 from pipeline.events import QUESTIONS, Event, LedgerError, Question, explain
-from pipeline.evidence import Json
+from pipeline.evidence import Json, Outcome, Receipt, Signal, Status
 
 
 class DecisionLine(BaseModel):
@@ -104,15 +104,17 @@ def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     return found
 
 
-def export_todo(rows: Iterable[Derivation], standings: Mapping[str, Standing], guide: int | None = None) -> str:
+def export_todo(
+    rows: Iterable[Derivation], standings: Mapping[str, Standing], receipts: Mapping[str, Receipt], guide: int
+) -> str:
     """A form with one line for each row that is not decided: its present hash, its open questions as null, and what the
-    row says.
+    row says. Rows where receipts contradict the classifier come first, then the cheapest, hours unknown last.
 
     `standings` by paper; a row without one has every question open. `guide`: the version of the labelling guide to
     follow, which decisions carry.
     """
     lines: list[str] = []
-    for row in rows:
+    for row in sorted(rows, key=_first):
         where = standings.get(row.arxiv_id)
         if where is not None and where.state == "decided":
             continue
@@ -125,17 +127,38 @@ def export_todo(rows: Iterable[Derivation], standings: Mapping[str, Standing], g
             "why": "",
             "evidence": [],
             "guide": guide,
-            "shown": shown(row),
+            "shown": shown(row, receipts),
         }
         lines.append(json.dumps(form, ensure_ascii=False) + "\n")
     return "".join(lines)
 
 
-def shown(row: Derivation) -> dict[str, Json]:
+def _first(row: Derivation) -> tuple[bool, float, str]:
+    contradicted = any(one.status is Status.CONTRADICTED for one in row.labels)
+    return not contradicted, float("inf") if row.hours is None else row.hours, row.arxiv_id
+
+
+def shown(row: Derivation, receipts: Mapping[str, Receipt]) -> dict[str, Json]:
     """What the form shows beside the questions: what is judged, with the reason and the receipts of each label."""
     return judged(row.inputs, row.labels) | {
         "reasons": {str(one.signal): one.reason for one in row.labels},
         "receipts": {str(one.signal): list(one.receipts) for one in row.labels},
+        "statuses": {str(one.signal): str(one.status) for one in row.labels},
+        "living_repositories": living_repositories(row, receipts),
         "hours": row.hours,
         "tier": row.tier,
     }
+
+
+def living_repositories(row: Derivation, receipts: Mapping[str, Receipt]) -> list[str]:
+    """Repositories with code that the paper links, where the row says that there is no code: to be looked at first."""
+    if row.label(Signal.CODE).value is not False:
+        return []
+    linked = (receipts[i] for i in row.inputs.linked if i in receipts)
+    return list(
+        dict.fromkeys(
+            r.subject
+            for r in linked
+            if r.subject.startswith("github:") and r.outcome is Outcome.AVAILABLE and r.facts.get("code_files")
+        )
+    )

@@ -19,6 +19,10 @@ class FreezeError(Exception):
     """A release of that name is already there and is not this one; the message says what to do."""
 
 
+RULES = ("pipeline.release.gate", "pipeline.release.freeze")
+"""The modules whose code print a release carries."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Frozen:
     """`place` is the release's folder, None where the gate did not pass; then nothing was written."""

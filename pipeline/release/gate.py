@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from pipeline import compute, events, tiers
 from pipeline.answers import Passed
 from pipeline.audit import Audited, unsupported
+from pipeline.corpus import UNDETERMINED
 from pipeline.editions import sample_order
 from pipeline.events import explain
 from pipeline.evidence import Json, Signal, Status, Verification
@@ -54,12 +55,14 @@ class Given:
 
     `papers`: a sampled paper's source, read, or None where it cannot be. `seen`: when each receipt's exchanges were
     last seen, by receipt id; the oldest of them counts. `stages`: (stage, its output's print, what it should be).
+    `unfinished`: stages that left papers for the next build.
     """
 
     papers: Callable[[str], Paper | None]
     seen: Mapping[str, datetime]
     frozen_at: datetime
     stages: tuple[tuple[str, str | None, str], ...]
+    unfinished: tuple[str, ...] = ()
 
 
 def row_schema(case: Case) -> Check:
@@ -147,12 +150,20 @@ def _ungradeable(line: Mapping[str, Any], stored: Mapping[str, Json] | None) -> 
 
 
 def inventory_reasoned(case: Case) -> Check:
-    """Every results table and figure of a split paper is chosen or passed over, in a word of the guide."""
+    """Every results table and figure of a split paper is chosen or passed over, in a word of the guide; chosen is the
+    table that prints the classifier's target, and none where running text prints it."""
     tally = Tally("every candidate is chosen or passed over with a reason")
     for paper in case.made.chosen:
-        for choice in paper.inputs.inventory:
+        inputs = paper.derivation.inputs  # a person's correction moves the target, not what the classifier chose
+        for choice in inputs.inventory:
             wrong = [] if choice.reason in PASSED else [f"{choice.item} has no reason of the guide: {choice.reason!r}"]
             tally.look(paper.arxiv_id, wrong)
+        table = None if inputs.target is None else inputs.target.anchor.table
+        due = [] if table is None else [f"table {table}"]
+        picked = [choice.item for choice in inputs.inventory if choice.reason == "chosen"]
+        where = "running text" if table is None else due[0]
+        wrong = [] if picked == due else [f"its target is printed in {where}, and chosen is {picked or 'nothing'}"]
+        tally.look(paper.arxiv_id, wrong)
     return tally.done()
 
 
@@ -331,11 +342,16 @@ def inventory_whole(case: Case, papers: Callable[[str], Paper | None]) -> Check:
     tally = Tally("candidates are the paper's inventory")
     for one in case.made.chosen:
         paper = papers(one.arxiv_id)
-        listed = sorted(choice.item for choice in one.inputs.inventory)
-        there = [] if paper is None else sorted(f"{item.kind} {item.number}" for item in paper.inventory)
-        wrong = [f"the source has {there}, the row lists {listed}"] if listed != there else []
+        listed = Counter(choice.item for choice in one.inputs.inventory)
+        there = Counter(f"{item.kind} {item.number}" for item in (() if paper is None else paper.inventory))
+        wrong = [f"{item} is not in the source" for item in sorted(listed - there)]
+        wrong += [f"{item} of the source is left out" for item in sorted(there - listed)]
         tally.look(one.arxiv_id, ["its source cannot be read"] if paper is None else wrong)
     return tally.done()
+
+
+REFRESH = "set a later `as_of` in the edition and build again"
+"""What makes evidence new: the record answers every question of one `as_of` once."""
 
 
 def receipts_fresh(case: Case, given: Given) -> Check:
@@ -349,8 +365,23 @@ def receipts_fresh(case: Case, given: Given) -> Check:
             if seen is None:
                 wrong = [f"receipt {id_[:16]} was never seen"]
             elif seen < oldest:
-                wrong = [f"receipt {id_[:16]} is older than {days} days (seen {seen:%Y-%m-%d}); classify it again"]
+                wrong = [f"receipt {id_[:16]} is older than {days} days (seen {seen:%Y-%m-%d}); {REFRESH}"]
             tally.look(paper.arxiv_id, wrong)
+    return tally.done()
+
+
+def nothing_pending(case: Case, given: Given) -> Check:
+    """No paper is left out for want of an answer, and no stage has papers left to look at."""
+    tally = Tally("nothing was left undetermined or unfinished")
+    for row in case.made.derivations:
+        tally.look(row.arxiv_id)
+    for one in case.made.exclusions:
+        waits = one.reason == UNDETERMINED
+        tally.look(
+            one.key, [f"is excluded in {one.stage} as undetermined ({one.detail}); build again"] if waits else []
+        )
+    for stage in given.unfinished:
+        tally.look(stage, ["has papers left to look at; build again"])
     return tally.done()
 
 
@@ -381,7 +412,7 @@ FOLDER: tuple[Callable[[Case], Check], ...] = (
     all_accounted,
 )
 PAPERS: tuple[Callable[[Case, Callable[[str], Paper | None]], Check], ...] = (targets_anchored, inventory_whole)
-FREEZE: tuple[Callable[[Case, Given], Check], ...] = (receipts_fresh, stages_current)
+FREEZE: tuple[Callable[[Case, Given], Check], ...] = (receipts_fresh, nothing_pending, stages_current)
 
 
 def gate(case: Case, given: Given) -> Report:

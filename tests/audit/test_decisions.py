@@ -10,9 +10,10 @@ import pytest
 import sqlalchemy as sa
 
 from pipeline.audit import standing
-from pipeline.decisions import export_todo, read_decisions
+from pipeline.decisions import export_todo, living_repositories, read_decisions
 from pipeline.derivation import Derivation, Rules, derive
 from pipeline.events import QUESTIONS, LedgerError
+from pipeline.evidence import Outcome, Signal, Status
 from pipeline.ledger import Ledger
 
 
@@ -60,7 +61,7 @@ def test_reasons_and_evidence_may_be_given_by_question(made: ModuleType, row: De
 
 
 def test_the_form_as_exported_holds_no_decision_and_filled_in_decides(made: ModuleType, row: Derivation) -> None:
-    form = export_todo([row], {})
+    form = export_todo([row], {}, {}, 4)
     assert read_decisions(form, "form") == []
     filled = json.loads(form)
     assert set(filled["answers"]) == set(QUESTIONS)
@@ -70,13 +71,52 @@ def test_the_form_as_exported_holds_no_decision_and_filled_in_decides(made: Modu
     events = read_decisions(json.dumps(filled), "form")
     where = standing(row.arxiv_id, row.row_hash, events)
     assert where.state == "decided"
-    assert export_todo([row], {row.arxiv_id: where}) == ""
+    assert export_todo([row], {row.arxiv_id: where}, {}, 4) == ""
 
 
 def test_the_form_asks_only_what_is_open(made: ModuleType, row: Derivation) -> None:
     events = [e for e in made.agrees(row) if e.question != "hours"]
-    form = json.loads(export_todo([row], {row.arxiv_id: standing(row.arxiv_id, row.row_hash, events)}))
+    standings = {row.arxiv_id: standing(row.arxiv_id, row.row_hash, events)}
+    form = json.loads(export_todo([row], standings, {}, 4))
     assert form["answers"] == {"hours": None}
+
+
+def test_decisions_carry_the_version_of_the_guide_that_the_form_names(made: ModuleType, row: Derivation) -> None:
+    filled = json.loads(export_todo([row], {}, {}, 4))
+    filled |= {"who": "ada", "at": "2026-02-20T10:00:00Z", "answers": made.answers_of(row)}
+    assert {e.guide for e in read_decisions(json.dumps(filled), "form")} == {4}
+
+
+def test_contradicted_rows_come_first_then_the_cheapest(made: ModuleType) -> None:
+    rules = Rules.of(made.EDITION)
+
+    def of(n: int, hours: float | None, **changes: Any) -> Derivation:
+        inputs, found = made.inputs(n, tier="Retrain", hours=hours, **changes)
+        return derive(inputs, {r.id: r for r in found}, rules)
+
+    said = {str(s): {"value": False, "cited": []} for s in Signal}
+    rows = [of(5, None), of(4, 9.0), of(2, 1.0), of(3, 1.0), of(1, 50.0, claims=said)]
+    assert any(one.status is Status.CONTRADICTED for one in rows[-1].labels)
+    papers = [json.loads(text)["paper"] for text in export_todo(rows, {}, {}, 4).splitlines()]
+    assert papers == [made.arxiv_id(n) for n in (1, 2, 3, 4, 5)]
+
+
+def test_the_form_names_linked_repositories_that_live_where_the_row_says_no_code(made: ModuleType) -> None:
+    inputs, found = made.inputs(1, tier="Reimplement", hours=4.0)
+    live = made.receipt(1, "github_repo", "github:lab/live", Outcome.AVAILABLE, code_files=3)
+    bare = made.receipt(1, "github_repo", "github:lab/bare", Outcome.AVAILABLE, code_files=0)
+    gone = made.receipt(1, "github_repo", "github:lab/gone", Outcome.UNAVAILABLE, code_files=3)
+    loose = made.receipt(1, "github_repo", "github:lab/loose", Outcome.AVAILABLE, code_files=3)
+    receipts = {r.id: r for r in (*found, live, bare, gone, loose)}
+    more = {"receipts": list(receipts), "linked": [live.id, bare.id, gone.id]}
+    row = derive(inputs.model_copy(update=more), receipts, Rules.of(made.EDITION))
+    assert row.label(Signal.CODE).value is False
+    form = json.loads(export_todo([row], {}, receipts, 4))
+    assert form["shown"]["living_repositories"] == ["github:lab/live"]
+    other, found = made.inputs(1, tier="Run", hours=4.0)
+    other = other.model_copy(update={"receipts": [*other.receipts, live.id], "linked": [live.id]})
+    receipts = {r.id: r for r in (*found, live)}
+    assert living_repositories(derive(other, receipts, Rules.of(made.EDITION)), receipts) == []
 
 
 def test_any_other_event_has_a_line_of_its_own(made: ModuleType, row: Derivation) -> None:

@@ -214,6 +214,68 @@ def test_a_candidate_without_a_reason_of_the_guide_is_named(held: Material) -> N
         assert wheres(gate.inventory_reasoned(case)) == {paper}
 
 
+def items(*chosen: str, passed: tuple[str, ...] = ()) -> list[dict[str, str]]:
+    return [
+        {"item": item, "caption": "", "reason": reason}
+        for group, reason in ((chosen, "chosen"), (passed, "ablation"))
+        for item in group
+    ]
+
+
+@pytest.mark.parametrize(
+    "inventory",
+    [
+        items(),
+        items(passed=("table 1",)),
+        items("table 2", passed=("table 1",)),
+        items("figure 1", passed=("table 1",)),
+        items("table 1", "table 2"),
+    ],
+)
+def test_chosen_is_the_one_table_that_prints_the_target(held: Material, inventory: list[dict[str, str]]) -> None:
+    paper = first(held)
+    check = gate.inventory_reasoned(case_of(changed(held, paper, inventory=inventory)))
+    assert [f.where for f in check.failures] == [paper]
+    assert "printed in table 1" in check.failures[0].message
+
+
+def test_where_running_text_prints_the_target_no_table_is_chosen(made: ModuleType, held: Material) -> None:
+    paper = first(held)
+    target = next(i.target for i in held.sample if i.arxiv_id == paper)
+    assert target is not None
+    anchor = target.anchor.model_copy(update={"table": None, "row": None, "column": None})
+    prose = target.model_copy(update={"anchor": anchor}).model_dump(mode="json")
+    told = made.decided(changed(held, paper, target=prose, inventory=items(passed=("table 1",))))
+    assert gate.inventory_reasoned(case_of(told)).ok
+    told = made.decided(changed(held, paper, target=prose, inventory=items("table 1")))
+    assert "printed in running text" in gate.inventory_reasoned(case_of(told)).failures[0].message
+
+
+def test_an_invented_candidate_is_named(made: ModuleType, held: Material) -> None:
+    paper = first(held)
+    told = changed(held, paper, inventory=items("table 1", passed=("table 9",)))
+    check = gate.inventory_whole(case_of(told), made.given(held).papers)
+    assert [(f.where, f.message) for f in check.failures] == [(paper, "table 9 is not in the source")]
+
+
+def test_a_paper_left_out_as_undetermined_or_a_stage_left_unfinished_freezes_nothing(
+    made: ModuleType, held: Material, good: Case
+) -> None:
+    assert gate.nothing_pending(good, made.given(held)).ok
+    out = replace(held.early[0], stage="bundles", reason="undetermined", detail="timeout")
+    waits = case_of(replace(held, early=(out, *held.early[1:])))
+    assert wheres(gate.nothing_pending(waits, made.given(held))) == {out.key}
+    left = replace(made.given(held), unfinished=("classification",))
+    assert wheres(gate.nothing_pending(good, left)) == {"classification"}
+    assert not gate.gate(good, left).ok
+
+
+def test_old_evidence_is_named_with_a_remedy_that_works(made: ModuleType, held: Material, good: Case) -> None:
+    later = replace(made.given(held), frozen_at=made.WHEN + timedelta(days=1000))
+    message = gate.receipts_fresh(good, later).failures[0].message
+    assert message.endswith("set a later `as_of` in the edition and build again")
+
+
 def test_candidates_that_are_not_the_papers_inventory_are_named(made: ModuleType, held: Material) -> None:
     paper = first(held)
     for numbers in ([], [1, 1], [1, 2]):

@@ -17,12 +17,14 @@ from typing import Any
 
 import pytest
 
+from assets.cli import main
 from pipeline.derivation import Inputs
 from pipeline.events import Entry, Event, chained, genesis
 from pipeline.evidence import canonical, digest
+from pipeline.fingerprints import code_print
 from pipeline.release.compose import Material, compose
 from pipeline.release.folder import MANIFEST, facts, render, seal
-from pipeline.release.freeze import FreezeError, freeze
+from pipeline.release.freeze import RULES, FreezeError, freeze
 from pipeline.release.report import Report
 from pipeline.release.tables import SCHEMAS, TABLES, jsonl, parquet
 from pipeline.release.verify import verify
@@ -474,3 +476,29 @@ def test_the_agent_view_holds_no_configuration_evidence_or_basis(release: Path) 
         withheld += [signal["evidence"] for signal in row["signals"].values()]
         assert not [text for text in withheld if canonical(text)[1:-1] in view]
         assert row["match_target"]["value"] in view
+
+
+def test_the_command_takes_the_published_heads_and_notes_another_state_of_the_code(
+    made: ModuleType, held: Material, release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def told(**heads: str) -> tuple[int, str]:
+        given = [f"--{name.replace('_', '-')}={value}" for name, value in heads.items()]
+        return main(["verify", str(release), *given]), capsys.readouterr().out
+
+    code, text = told(ledger_head=made.head(held), edition_hash=held.edition.hash)
+    assert code == 0, text
+    assert "made by another state of the code" in text  # this release's print is no print of any code
+    code, text = told(ledger_head="0" * 64)
+    assert code == 1
+    assert "ledger_head: is" in text
+    code, text = told(edition_hash="0" * 64)
+    assert code == 1
+    assert "edition_hash: is" in text
+
+
+def test_a_release_of_this_code_carries_no_note(
+    made: ModuleType, held: Material, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = freeze(held, made.given(held), tmp_path / "r", code_print(*RULES)).place
+    assert main(["verify", str(place)]) == 0
+    assert "note" not in capsys.readouterr().out
