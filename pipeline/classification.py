@@ -290,6 +290,7 @@ def _context(
         groups = (frozenset(s for s in places if not s.startswith("hf:dataset:")),)
     else:
         groups = tuple(_data_places(word, listed.get(word.name), paper, receipts, places) for word in answer.datasets)
+    about_data = signal in (Signal.DATA, Signal.STANDARD)
     return Context(
         groups=groups,
         open_homes=frozenset(s for s, b in homes.items() if b.gate == "open"),
@@ -300,10 +301,15 @@ def _context(
         standard_names=tuple(sorted(b.name for b in listed.values() if b is not None)),
         custom_data=any(word.custom or listed.get(word.name) is None for word in answer.datasets),
         absence_searches=searches,
-        words=artifacts.telling_words(paper.title),
+        words=artifacts.telling_words(" ".join([paper.title, *(_names_of_data(answer) if about_data else ())])),
         method=artifacts.method_name(paper.title),
         sizes=sizes(f"{answer.target.config} {answer.target.metric}") if answer.target is not None else (),
     )
+
+
+def _names_of_data(answer: Answer) -> list[str]:
+    """A search for data asks by the data's name, not by the paper's."""
+    return [word.name for word in answer.datasets]
 
 
 def _data_places(

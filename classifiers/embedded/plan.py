@@ -105,8 +105,10 @@ def _code_searches(view: View) -> Iterator[Call]:
     yield from (Call.of("github_search_repositories", query=q) for q in queries)
     if len(queries) < DISTINCT:
         yield Call.of("github_search_code", query=_query(title))
-    likely = [hit for hit in view.results("github_search_repositories") if _likely(hit, title, known)]
-    yield from (Call.of("github_repo", repo=hit) for hit in likely[:3])
+    found = view.results("github_search_repositories")
+    bearing = [hit for hit in found if any(carries(name, hit) for name in known)]
+    likely = [hit for hit in found if hit not in bearing and _likely(hit, title)]
+    yield from (Call.of("github_repo", repo=hit) for hit in [*bearing[:FOLLOWED], *likely[:3]])
 
 
 def _code_queries(title: str, known: list[str], abstract: str) -> list[str]:
@@ -131,22 +133,34 @@ def _weights_searches(view: View) -> Iterator[Call]:
     """
     if view.meeting(Signal.WEIGHTS):
         return
-    known = names(view)
-    query = _query(known[0] if known else title_of(view))
-    if query:
-        yield Call.of("hub_search", kind="model", query=query)
-    hits = [h for h in view.results("hub_search", "model") if any(carries(n, h) for n in known)]
-    yield from (Call.of("hub_repo", kind="model", repo=hit) for hit in hits[:2])
+    yield from (Call.of("hub_search", kind="model", query=query) for query in _hub_queries(view))
+    hits = [h for h in view.results("hub_search", "model") if any(carries(n, h) for n in names(view))]
+    yield from (Call.of("hub_repo", kind="model", repo=hit) for hit in hits[:FOLLOWED])
+
+
+def _hub_queries(view: View) -> list[str]:
+    """The own name; and, where the title does not bear it or there is none, the title's telling words: a search that
+    holds none of them did not ask for this paper.
+    """
+    title, known = title_of(view), names(view)
+    telling = artifacts.telling_words(title)
+    queries = [_query(known[0])] if known else []
+    if not any(artifacts.telling_words(q) & telling for q in queries):
+        queries.append(" ".join([w for w in _query(title).split() if artifacts.telling_words(w) & telling][:3]))
+    return [q for q in dict.fromkeys(queries) if q]
 
 
 def _data_searches(view: View) -> Iterator[Call]:
     """Data sets that no sight shows open or shut: search the Hub by name and look at what carries it."""
+    if not view.reading.data.datasets and not view.reading.data.made:
+        # No data set could be named: what the Hub holds under the paper's own name is all that can be asked.
+        yield from (Call.of("hub_search", kind="dataset", query=query) for query in _hub_queries(view))
     for word in view.reading.data.datasets:
         if any(s.receipt.outcome is not Outcome.UNDETERMINED and not _silent(view, s) for s in view.data_sights(word)):
             continue
         yield Call.of("hub_search", kind="dataset", query=_query(word.name))
         hits = [hit for hit in view.results("hub_search", "dataset") if carries(word.name, hit)]
-        yield from (Call.of("hub_repo", kind="dataset", repo=hit) for hit in hits[:2])
+        yield from (Call.of("hub_repo", kind="dataset", repo=hit) for hit in hits[:FOLLOWED])
 
 
 def _silent(view: View, sight: Sight) -> bool:
@@ -154,10 +168,10 @@ def _silent(view: View, sight: Sight) -> bool:
     return sight.receipt.outcome is Outcome.AVAILABLE and not view.opens(sight)
 
 
-def _likely(hit: str, title: str, known: list[str]) -> bool:
-    """Whether a repository's name carries the method's, or shares much of the title."""
+def _likely(hit: str, title: str) -> bool:
+    """Whether a repository's name shares much of the title."""
     shared = words(title) & words(hit.replace("/", " ").replace("-", " ").replace("_", " "))
-    return any(carries(name, hit) for name in known) or len(shared) >= max(2, len(words(title)) // 3)
+    return len(shared) >= max(2, len(words(title)) // 3)
 
 
 def _query(text: str) -> str:

@@ -67,3 +67,36 @@ def test_the_untouched_base_model_is_never_the_papers_weights():
     base: Found = (Outcome.AVAILABLE, "9 files", {"weights_open": ["model.safetensors"], "adapter_only": False})
     row = derived(source, classify(source, FakeProbes({**places(code=CODE), "hf:model:big/base": base})))
     assert row.label(Signal.WEIGHTS).value is False
+
+
+def test_where_the_title_does_not_bear_the_methods_name_the_hub_is_asked_for_the_title_too():
+    source = method_paper(links="Our code will be released.").replace(
+        "Gizmo: A Memory for Networks That Forget", "Remembering in Forgetful Networks"
+    )
+    probes = FakeProbes(places())
+    row = derived(source, classify(source, probes))
+    asked = {a["query"] for tool, a in probes.calls if tool == "hub_search" and a["kind"] == "model"}
+    assert {"Gizmo", "Remembering Forgetful"} <= {q.title() for q in asked}
+    assert row.label(Signal.WEIGHTS).status is Status.CONFIRMED
+
+
+def test_every_search_result_that_bears_the_name_is_looked_at_before_absence_is_said():
+    source = method_paper(links="Our code will be released.")
+    hits = {"github_search_repositories": [f"user{n}/gizmo" for n in range(6)]}
+    probes = FakeProbes(places(), hits=hits)
+    classify(source, probes)
+    looked = {a["repo"] for tool, a in probes.calls if tool == "github_repo"}
+    assert looked == {f"user{n}/gizmo" for n in range(6)}
+
+
+def test_a_target_without_a_named_data_set_asks_the_hub_for_data_under_the_papers_name():
+    source = method_paper(
+        links=OWN_CODE,
+        abstract="We introduce Gizmo. Gizmo reaches an error of 0.041.",
+        table=r"\begin{table}\caption{Error.}\begin{tabular}{lc}Method & Error \\ \hline "
+        r"Base & 0.9 \\ Gizmo & 0.041 \\ \end{tabular}\end{table}",
+    ).replace("CIFAR-10 is used with its standard split. ", "")
+    probes = FakeProbes(places(code=CODE))
+    row = derived(source, classify(source, probes))
+    assert ("hub_search", "dataset") in {(tool, a.get("kind")) for tool, a in probes.calls}
+    assert (row.label(Signal.DATA).value, row.label(Signal.DATA).status) == (False, Status.CONFIRMED)
