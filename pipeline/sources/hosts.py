@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from pipeline import archives
 from pipeline.evidence import Json, Outcome
-from pipeline.sources.landing import closed, file_of, page_or_file, said_gone
+from pipeline.sources.landing import closed, file_of, page_or_file, refused_page, said_gone
 from pipeline.sources.outcomes import Finding, json_of, refused, undetermined
 from pipeline.sources.pages import doubtful, is_html, read_page, wall
 from pipeline.sources.reach import Reach, gives_bytes
@@ -153,7 +153,7 @@ def drive(reach: Reach, url: str, subject: str) -> Finding | None:
         return None
     download = f"https://drive.google.com/uc?export=download&id={file_id}"
     answer = reach.recorder.ask("GET", download, says_gone=said_gone)
-    verdict = refused(answer, reach.recorder)
+    verdict = refused_page(reach, answer)
     if verdict is not None:
         if verdict[0] is not Outcome.GATED and match is not None:
             verdict = undetermined(f"a page, but no download: {verdict[1]}")

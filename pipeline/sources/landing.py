@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pipeline import archives, reference
 from pipeline.evidence import Json, Outcome
 from pipeline.sources.guard import refusal
-from pipeline.sources.outcomes import Finding, Verdict, refused, undetermined
+from pipeline.sources.outcomes import Finding, Verdict, refused, turned_away, undetermined
 from pipeline.sources.pages import Page, doubtful, is_html, read_page, says_gone, wall
 from pipeline.sources.reach import Reach, gives_bytes
 from pipeline.sources.reading import MEGABYTE, Entry, about_files, coming_soon, is_data, is_weights, names_paper
@@ -65,7 +65,7 @@ def page_or_file(reach: Reach, url: str, subject: str) -> Finding:
     if kind is not None and answer.status is not None and answer.status < 500:
         facts["wall"] = kind
         return closed(subject, (Outcome.GATED, kind), facts)
-    verdict = refused(answer, reach.recorder)
+    verdict = refused_page(reach, answer)
     if verdict is not None:
         if verdict[0] is Outcome.GATED:
             facts["wall"] = verdict[1]
@@ -73,6 +73,17 @@ def page_or_file(reach: Reach, url: str, subject: str) -> Finding:
     if not is_html(answer.headers.get("content-type", ""), answer.body):
         return file_of(reach, url, subject, answer, facts)
     return _page(reach, url, subject, answer, facts)
+
+
+def refused_page(reach: Reach, answer: Answer) -> Verdict | None:
+    """`refused`, for a page: a bare refusal is undetermined, one that shows a login form or asks for money is gated."""
+    verdict = refused(answer, reach.recorder)
+    if not turned_away(answer, verdict):
+        return verdict
+    told, final = answer.headers.get("content-type", ""), answer.exchange.final_url
+    page = read_page(answer.body, told, final)
+    shut = wall(page, final, refused=True) if is_html(told, answer.body) and doubtful(page) is None else None
+    return (Outcome.GATED, shut) if shut else undetermined(f"forbidden: {answer.status}")
 
 
 def said_gone(answer: Answer) -> bool | None:

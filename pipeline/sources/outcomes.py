@@ -22,6 +22,7 @@ class Finding:
 
 
 Verdict = tuple[Outcome, str]
+_REFUSED = "access_refused"
 
 
 def undetermined(reason: str) -> Verdict:
@@ -32,8 +33,8 @@ def refused(answer: Answer, recorder: Recorder) -> Verdict | None:
     """What an answer that is not a success says, or None for a success (2xx).
 
     Gone answers (404, 410, 451, no such name, connection refused, the Hub's "missing or private") are undetermined
-    until they were seen twice, `second_look_hours` apart. Only what a host says about *us* (401, 402, 403, gated) is
-    gated. All else is undetermined.
+    until they were seen twice, `second_look_hours` apart. Only what an interface says about *us* (401, 402, 403, gated)
+    is gated; for pages see `turned_away`. All else is undetermined.
     """
     exchange, headers = answer.exchange, answer.headers
     if is_gone(exchange):
@@ -55,10 +56,16 @@ def refused(answer: Answer, recorder: Recorder) -> Verdict | None:
     if "disabled" in headers.get("x-error-message", ""):
         return Outcome.GATED, "disabled_by_host"
     if status in (401, 402, 403, 407):
-        return Outcome.GATED, "payment_required" if status == 402 else f"access_refused: {status}"
+        return Outcome.GATED, "payment_required" if status == 402 else f"{_REFUSED}: {status}"
     if 300 <= status < 400:
         return undetermined("too_many_redirects")
     return undetermined(f"status_{status}")
+
+
+def turned_away(answer: Answer, verdict: Verdict | None) -> bool:
+    """Whether a verdict rests on nothing but a 401, 403 or 407. Robots get those everywhere: of an ordinary page they
+    do not say what people get."""
+    return verdict is not None and verdict[1] == f"{_REFUSED}: {answer.status}"
 
 
 def challenged(answer: Answer) -> bool:

@@ -25,11 +25,12 @@ _LOGIN_PATH = re.compile(
 )
 _LOGIN_HOST = ("accounts.google.com", "login.microsoftonline.com", "login.live.com", "auth0.com", "okta.com")
 _ASK = _any(
-    r"you need access|request (?:for )?access|access denied|request permission",
+    r"you need access|request (?:for )?access|request permission",
     r"please (?:log|sign) ?in|(?:log|sign) ?in to (?:view|see|access|download|continue)",
     r"must be (?:logged|signed) in|only credentialed|restricted (?:access|to)",
     r"registration (?:is )?required|fill (?:in|out) (?:this|the) form",
 )
+_DENIED = _any(r"access denied")
 _GONE_TITLE = _any(
     r"\b404\b|\b410\b|page not found|not found|file not found|no longer (?:available|exists)|has (?:been )?expired",
     r"(?:link|file|page|repository) (?:is |was |has been )?(?:expired|deleted|removed|disabled|unavailable)",
@@ -151,8 +152,11 @@ class _Reader(HTMLParser):
             return href
 
 
-def wall(page: Page, final_url: str) -> str | None:
-    """The kind of wall a page is, or None: `login`, `request_access`, `paywall`."""
+def wall(page: Page, final_url: str, *, refused: bool = False) -> str | None:
+    """The kind of wall a page is, or None: `login`, `request_access`, `paywall`.
+
+    `refused`: it came with a refusal (403); then "access denied" may be said to robots only.
+    """
     parts = urlsplit(final_url)
     host = parts.hostname or ""
     if any(host == h or host.endswith("." + h) for h in _LOGIN_HOST) or _LOGIN_PATH.search(parts.path + "?"):
@@ -164,7 +168,8 @@ def wall(page: Page, final_url: str) -> str | None:
         return "login"
     if page.cited and _PAY.search(page.text):
         return "paywall"
-    if short and _ASK.search(f"{page.title}\n{page.text}"):
+    said = f"{page.title}\n{page.text}"
+    if short and (_ASK.search(said) or (not refused and _DENIED.search(said))):
         return "request_access"
     return None
 

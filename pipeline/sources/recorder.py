@@ -138,7 +138,7 @@ class Recorder:
         """One exchange, from the record or from the world. Never raises for what the world does; NotRecorded in replay.
 
         `limit`: bytes of body kept, default `limits.page_bytes`; an answer that was cut for another limit does not
-        stand in for this one. `says_gone`: whether a success says "not found" in its body, or nothing at all (None);
+        stand in for this one. `says_gone`: whether an answer says "not found" in its body, or nothing at all (None);
         such answers are asked again on a later day, as a 404 or a 503 would be.
         """
         asked = Asked.of(method, url, headers or {}, body, follow, limit or self.limits.page_bytes, self._secrets)
@@ -222,7 +222,7 @@ class Recorder:
             return answer
         if is_gone(last.exchange):
             settled = self._gone_twice(seen)
-        elif says_gone is None or last.exchange.status != 200:
+        elif says_gone is None or not answers(last.exchange):
             settled = answers(last.exchange)
         else:
             said = says_gone(answer)

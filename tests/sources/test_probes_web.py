@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from pipeline.evidence import Outcome
+from pipeline.record import request_key
 from pipeline.sources.probes import PaperFacts, Probes
 
 PAPER = PaperFacts(title="Lantern Attention for Foggy Graphs")
@@ -66,10 +67,41 @@ def test_a_redirect_to_a_login_is_gated(town: Any) -> None:
     assert look(town, "https://sign.example.org/d").outcome is Outcome.GATED
 
 
-@pytest.mark.parametrize("status", [401, 402, 403])
-def test_refusals_are_gated(town: Any, status: int) -> None:
-    town.site("no.example.org", {"path": "/f.zip", "status": status})
-    assert look(town, "https://no.example.org/f.zip").outcome is Outcome.GATED
+@pytest.mark.parametrize("status", [401, 403, 407])
+@pytest.mark.parametrize("body", ["Forbidden", page("Access Denied", "<p>Access denied to robots.</p>"), ""])
+def test_a_bare_refusal_of_a_page_says_nothing_however_often_it_comes(town: Any, status: int, body: str) -> None:
+    town.site("no.example.org", {"path": "/data", "status": status, "body": body})
+    for probes in (make() for make in (town.probes, town.a_day_later)):
+        receipt = probes.fetch_url("https://no.example.org/data").receipt
+        assert (receipt.outcome, receipt.reason) == (Outcome.UNDETERMINED, f"forbidden: {status}")
+        assert not receipt.facts.get("wall")
+    key = request_key("GET", "https://no.example.org/data", None, False)
+    assert len(town.recorder().record.seen(key)) == 2
+
+
+@pytest.mark.parametrize(
+    ("route", "kind"),
+    [
+        ({"status": 402, "body": "pay"}, "payment_required"),
+        ({"status": 403, "body": page("Log in", '<form><input type="password" name="p"></form>')}, "login"),
+        ({"status": 401, "body": page("Sign in", "<p>Members only</p>")}, "login"),
+        ({"status": 403, "body": page("Data", "<p>You need access. Ask the owner.</p>")}, "request_access"),
+        (
+            {"status": 403, "body": '<html><head><meta name="citation_title" content="x"></head>Purchase PDF</html>'},
+            "paywall",
+        ),
+    ],
+)
+def test_a_refusal_that_shows_its_wall_is_gated(town: Any, route: dict[str, Any], kind: str) -> None:
+    town.site("no.example.org", {"path": "/data", **route})
+    receipt = look(town, "https://no.example.org/data")
+    assert (receipt.outcome, receipt.facts["wall"]) == (Outcome.GATED, kind)
+
+
+def test_a_known_wall_that_refuses_is_gated(town: Any) -> None:
+    town.site("data.club.example.org", {"path": "/x", "status": 403})
+    receipt = look(town, "https://data.club.example.org/x", walls={"club.example.org": "signup"})
+    assert (receipt.outcome, receipt.reason) == (Outcome.GATED, "signup")
 
 
 def test_a_known_wall_is_gated_however_well_it_answers(town: Any) -> None:
