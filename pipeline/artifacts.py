@@ -59,6 +59,13 @@ _FOREIGN = re.compile(
 )
 
 
+_DEMO = re.compile(
+    r"\b(?:live|online|interactive|web|video) demos?\b(?!.*\b(?:code|weights|checkpoints?|implementation)\b)",
+    re.IGNORECASE,
+)
+"""A demo on a site of its own shows the work and holds none of it."""
+
+
 def _path(url: str) -> str:
     return urlsplit(url).path.strip("/")
 
@@ -184,7 +191,7 @@ def presented_as_own(link: Link, title: str = "") -> bool:
     if link.place in ("title", "thanks"):
         # Under the title stand affiliations too: a bare home page there is an employer's.
         return said_own or on(link.url, ARTIFACT_HOSTS) or on(link.url, PAGE_HOSTS) or bool(_path(link.url))
-    if _FOREIGN.search(said):
+    if _FOREIGN.search(said) or (_DEMO.search(said) and not on(link.url, (*ARTIFACT_HOSTS, *PAGE_HOSTS))):
         return False
     return link.place == "abstract" or said_own or named_after(link.url, title)
 

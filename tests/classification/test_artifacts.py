@@ -56,6 +56,13 @@ def test_baselines_comments_and_unused_macros_present_nothing(sentence):
     assert [link.url for link in paper(sentence + "\nText.").links if presented_as_own(link)] == []
 
 
+def test_a_live_demo_on_its_own_site_is_no_place_of_code_and_one_with_code_is():
+    demo = r"A live demo of our model is available at \url{https://foxtrot.example.org}."
+    assert [link.url for link in paper(demo).links if presented_as_own(link)] == []
+    both = r"A live demo and our code are available at \url{https://foxtrot.example.org}."
+    assert len([link for link in paper(both).links if presented_as_own(link)]) == 1
+
+
 def test_a_repository_named_after_the_paper_is_its_own_and_a_common_word_inside_a_name_is_not():
     assert named_after("https://github.com/x/foxtrot", "Foxtrot: Dancing Networks")
     assert named_after("https://huggingface.co/x/foxtrot-7b", "Foxtrot: Dancing Networks")

@@ -70,13 +70,13 @@ def test_the_untouched_base_model_is_never_the_papers_weights():
 
 
 def test_where_the_title_does_not_bear_the_methods_name_the_hub_is_asked_for_the_title_too():
-    source = method_paper(links="Our code will be released.").replace(
-        "Gizmo: A Memory for Networks That Forget", "Remembering in Forgetful Networks"
-    )
+    source = method_paper(links="Our code will be released.", abstract="We introduce GizmoNet. GizmoNet gains 3.1\\%.")
+    source = source.replace("Gizmo: A Memory for Networks That Forget", "Remembering in Forgetful Networks")
+    source = source.replace("Gizmo ", "GizmoNet ")
     probes = FakeProbes(places())
     row = derived(source, classify(source, probes))
     asked = {a["query"] for tool, a in probes.calls if tool == "hub_search" and a["kind"] == "model"}
-    assert {"Gizmo", "Remembering Forgetful"} <= {q.title() for q in asked}
+    assert {"GizmoNet", "Remembering Forgetful"} <= asked
     assert row.label(Signal.WEIGHTS).status is Status.CONFIRMED
 
 
