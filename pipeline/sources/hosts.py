@@ -10,7 +10,7 @@ from pipeline.evidence import Json, Outcome
 from pipeline.sources.landing import closed, file_of, page_or_file, refused_page, said_gone
 from pipeline.sources.outcomes import Finding, json_of, refused, undetermined
 from pipeline.sources.pages import doubtful, is_html, read_page, wall
-from pipeline.sources.reach import Reach, gives_bytes
+from pipeline.sources.reach import Reach, bytes_seen, gives_bytes, missed
 from pipeline.sources.reading import MEGABYTE, Entry, about_files, is_weights, names_paper
 from pipeline.sources.recorder import TRUNCATED, Answer
 
@@ -46,23 +46,30 @@ def zenodo(reach: Reach, url: str, subject: str) -> Finding | None:
         return closed(subject, (Outcome.GATED, str(facts["wall"])), facts, title=title)
     places = [(key, str(links.get("content") or links.get("self") or ""), size) for key, size, links in files]
     places = [(key, place, size) for key, place, size in places if place.startswith("https://")]
-    facts["weights_open"] = reach.opened([(k, p) for k, p, s in places if is_weights(k) and (s or 0) >= MEGABYTE])
+    unseen: list[str] = []
+    heavy = [(k, p) for k, p, s in places if is_weights(k) and (s or 0) >= MEGABYTE]
+    facts["weights_open"] = reach.opened("weights", heavy, unseen)
     others = [(k, p) for k, p, s in places if not is_weights(k)]
     facts |= _code_in_archive(
-        reach, [(k, p) for k, p, s in places if k.endswith((".zip", ".tar.gz")) and (s or 0) <= 20 << 20]
+        reach, [(k, p) for k, p, s in places if k.endswith((".zip", ".tar.gz")) and (s or 0) <= 20 << 20], unseen
     )
-    facts["data_open"] = [] if facts["code_files"] else reach.opened(others)
+    # An archive that was not listed may be code as well as data.
+    unclear = facts["code_files"] or "tree" in unseen
+    facts["data_open"] = [] if unclear else reach.opened("data", others, unseen)
+    facts |= {"unseen": unseen} if unseen else {}
     content = {"title": title, "files": [{"path": k, "size": s} for k, s, _ in files[:100]]}
     return Finding(
         outcome=Outcome.AVAILABLE, reason=f"{len(files)} open files", subject=subject, facts=facts, content=content
     )
 
 
-def _code_in_archive(reach: Reach, files: list[tuple[str, str]]) -> dict[str, Json]:
+def _code_in_archive(reach: Reach, files: list[tuple[str, str]], unseen: list[str]) -> dict[str, Json]:
     """What the first small archive holds."""
     for _, place in files[:1]:
         answer = reach.get(place, limit=reach.recorder.limits.archive_bytes)
-        if gives_bytes(answer) and TRUNCATED not in answer.headers:
+        if bytes_seen(answer) is None:
+            missed(unseen, "tree")
+        elif gives_bytes(answer) and TRUNCATED not in answer.headers:
             listed = [Entry(member.path, member.size) for member in archives.listing(answer.body)]
             if any(listed):
                 facts = about_files(listed)

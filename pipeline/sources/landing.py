@@ -12,7 +12,7 @@ from pipeline.evidence import Json, Outcome
 from pipeline.sources.guard import refusal
 from pipeline.sources.outcomes import Finding, Verdict, refused, turned_away, undetermined
 from pipeline.sources.pages import Page, doubtful, is_html, read_page, says_gone, wall
-from pipeline.sources.reach import Reach, gives_bytes
+from pipeline.sources.reach import Reach, bytes_seen, missed
 from pipeline.sources.reading import MEGABYTE, Entry, about_files, coming_soon, is_data, is_weights, names_paper
 from pipeline.sources.recorder import TRUNCATED, Answer
 from pipeline.textfiles import readable
@@ -181,17 +181,23 @@ def _linked_data(reach: Reach, page: Page) -> dict[str, Json]:
     ]
     weights = [link for link in page.links if is_weights(urlsplit(link).path)]
     data = [link for link in files if link not in weights and refusal(link) is None]
-    opened = reach.opened([(link, link) for link in data])
+    unseen: list[str] = []
+    opened = reach.opened("data", [(link, link) for link in data], unseen)
+    heavy = [link for link in weights[:1] if _is_big(reach.get(link, first=2048), unseen)]
     return {
         "data_files": len(data),
         "data_open": opened,
         "weight_files": [{"path": link, "size": None} for link in weights[:20]],
-        "weights_open": [link for link in weights[:1] if _is_big(reach.get(link, first=2048))],
+        "weights_open": heavy,
+        **({"unseen": unseen} if unseen else {}),
     }
 
 
-def _is_big(answer: Answer) -> bool:
-    return gives_bytes(answer) and (_total(answer) or 0) >= MEGABYTE
+def _is_big(answer: Answer, unseen: list[str]) -> bool:
+    seen = bytes_seen(answer)
+    if seen is None:
+        missed(unseen, "weights")
+    return bool(seen) and (_total(answer) or 0) >= MEGABYTE
 
 
 def _total(answer: Answer) -> int | None:
@@ -217,8 +223,13 @@ def file_of(
     whole = TRUNCATED not in answer.headers
     facts |= {"file": name, "form": form, "size": size}
     if not whole and form in ("zip", "gzip", "tar") and (size or 0) <= reach.recorder.limits.archive_bytes:
-        answer = reach.get(url, limit=reach.recorder.limits.archive_bytes)
-        whole = TRUNCATED not in answer.headers
+        longer = reach.get(url, limit=reach.recorder.limits.archive_bytes)
+        if longer.status != 200 or not longer.body:
+            facts |= {"weights_open": [], "data_open": [], "unseen": ["tree"]}
+            reason = "an archive whose listing did not come"
+            content: dict[str, Json] = {"file": name, "form": form, "size": size, "error": reason}
+            return Finding(outcome=Outcome.AVAILABLE, reason=reason, subject=subject, facts=facts, content=content)
+        answer, whole = longer, TRUNCATED not in longer.headers
     text = readable(name, answer.body) if whole else None
     shown: dict[str, Json] = {"file": name, "form": form, "size": size}
     if whole and form in ("zip", "gzip", "tar"):

@@ -10,9 +10,9 @@ from urllib.parse import quote, urlencode
 
 from pipeline.evidence import Json, Outcome
 from pipeline.sources.outcomes import Finding, Verdict, json_of, refused, undetermined
-from pipeline.sources.reach import Reach, gives_bytes, lfs_size
+from pipeline.sources.reach import Reach, bytes_seen, lfs_size, missed
 from pipeline.sources.reading import MEGABYTE, Entry, about_files, coming_soon, is_weights, links_in, names_paper
-from pipeline.sources.recorder import Answer
+from pipeline.sources.recorder import Answer, is_gone
 from pipeline.textfiles import readable
 
 _NAME = re.compile(r"(?:https?://)?(?:www\.)?(?:github\.com/)?([\w.-]+)/([\w.-]+?)(?:\.git)?(?:[/?#].*)?", re.ASCII)
@@ -149,7 +149,8 @@ def _repository(reach: Reach, repo: str, ref: str | None, *, readme: bool) -> Fi
     listing = _tree_of(reach, full_name, branch)
     if isinstance(listing, tuple):
         return _closed(asked, listing, facts, full_name)
-    _locate(reach, full_name, str(listing.commit or branch), listing.submodules)
+    unseen: list[str] = ["tree"] if listing.truncated else []
+    _locate(reach, full_name, str(listing.commit or branch), listing.submodules, unseen)
     facts |= about_files(listing.entries) | {
         "commit": listing.commit if listing.entries else None,
         "empty": listing.empty,
@@ -158,7 +159,6 @@ def _repository(reach: Reach, repo: str, ref: str | None, *, readme: bool) -> Fi
     }
     if listing.empty:
         facts["readme_only"] = False
-    unseen: list[str] = ["tree"] if listing.truncated else []
     content: dict[str, Json] = {
         "repo": full_name,
         "commit": facts["commit"],
@@ -297,17 +297,28 @@ _LOCATED = 5
 """Submodules of one repository whose homes are asked for."""
 
 
-def _locate(reach: Reach, full_name: str, ref: str, submodules: list[dict[str, Json]]) -> None:
-    """Say of each submodule where it lives and whether a stranger reaches that place: code may lie nowhere else."""
+def _locate(reach: Reach, full_name: str, ref: str, submodules: list[dict[str, Json]], unseen: list[str]) -> None:
+    """Say of each submodule where it lives and whether a stranger reaches that place: code may lie nowhere else.
+
+    `reached` is None where that was not found out; then `unseen` gains "submodules".
+    """
     if not submodules:
         return
     told = reach.get(f"https://raw.githubusercontent.com/{full_name}/{ref}/.gitmodules")
     text = told.body.decode(errors="replace") if told.status == 200 else ""
     urls = {m[1] or m[4]: m[2] or m[3] for m in _SUBMODULE.finditer(text)}
-    for module in submodules[:_LOCATED]:
+    for number, module in enumerate(submodules):
         url = module["url"] = urls.get(str(module["path"]))
         named = re.search(r"github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?/?$", url or "")
-        module["reached"] = reach.github(f"/repos/{named[1]}").status == 200 if named else None
+        module["reached"] = _reached(reach, named[1]) if named and number < _LOCATED else None
+    if any(module["reached"] is None for module in submodules):
+        missed(unseen, "submodules")
+
+
+def _reached(reach: Reach, full_name: str) -> bool | None:
+    """Whether a stranger reaches a repository. Its page is asked for, never the API: a token would open more."""
+    answer = reach.recorder.ask("HEAD", f"https://github.com/{full_name}")
+    return True if answer.status == 200 else False if answer.status in (404, 410, 451) else None
 
 
 def _readme(reach: Reach, full_name: str, ref: str, entries: Sequence[Entry], unseen: list[str]) -> str:
@@ -359,7 +370,10 @@ def _opened(
         path = str(entry["path"])
         url, size = f"https://raw.githubusercontent.com/{full_name}/{ref}/{quote(path)}", sizes.get(path, 0)
         if size < 200:  # a pointer has about 130 bytes, and no weights file that few
-            promised = lfs_size(reach.get(url, first=2048).body)
+            read = reach.get(url, first=2048)
+            promised = lfs_size(read.body)
+            if bytes_seen(read) is None:
+                missed(unseen, "weights" if is_weights(path) else "data")
             if promised is None:
                 continue
             pointers.append(path)
@@ -375,17 +389,30 @@ def _opened(
             weights.append((f"release {asset['tag']}: {name}", url))
     opened: dict[str, Json] = {
         "lfs_pointers": pointers,
-        "weights_open": reach.opened(weights),
-        "data_open": reach.opened(data),
+        "weights_open": reach.opened("weights", weights, unseen),
+        "data_open": reach.opened("data", data, unseen),
     }
     # Listed and not handed over today (a quota, an outage) is neither there nor absent.
-    unseen += [kind for kind, listed in (("weights", weights), ("data", data)) if listed and not opened[f"{kind}_open"]]
-    if facts["code_sample"] and reach.github_token:
-        # The listing was read with a token: one file read as a stranger shows that the place is public.
-        path = str(facts["code_sample"][0])
-        url = f"https://raw.githubusercontent.com/{full_name}/{ref}/{quote(path)}"
-        opened["authenticated"] = not gives_bytes(reach.get(url, first=2048))
+    for kind, listed in (("weights", weights), ("data", data)):
+        if listed and not opened[f"{kind}_open"]:
+            missed(unseen, kind)
+    if reach.github_token and entries:
+        public = bool(opened["weights_open"] or opened["data_open"]) or _public(reach, full_name, ref, entries, facts)
+        opened["authenticated"] = not public
+        if public is None:
+            missed(unseen, "raw")
     return opened
+
+
+def _public(reach: Reach, full_name: str, ref: str, entries: Sequence[Entry], facts: dict[str, Json]) -> bool | None:
+    """Whether a stranger reads a file of what was listed with a token; None where that was not found out."""
+    sizes = {e.path: e.size for e in entries}
+    paths = [*facts["code_sample"], *sizes]
+    path = str(next((p for p in paths if sizes[p] != 0), paths[0]))  # nobody gets bytes of an empty file
+    answer = reach.get(f"https://raw.githubusercontent.com/{full_name}/{ref}/{quote(path)}", first=2048)
+    if answer.status in (200, 206):
+        return True
+    return False if is_gone(answer.exchange) and answer.status is not None else None
 
 
 def file(reach: Reach, repo: str, path: str, ref: str | None) -> Finding:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pipeline.evidence import Json
 from pipeline.sources.outcomes import json_of
 from pipeline.sources.reading import MEGABYTE, Entry, PaperFacts
-from pipeline.sources.recorder import Answer, Recorder
+from pipeline.sources.recorder import Answer, Recorder, is_gone
 
 _LFS = b"version https://git-lfs.github.com/spec/v1"
 _TRIED = 2
@@ -41,12 +41,33 @@ class Reach:
         answer = self.recorder.ask("GET", url, headers={"accept": "application/json"})
         return answer, json_of(answer)
 
-    def opened(self, files: list[tuple[str, str]]) -> list[str]:
-        """Which of (path, url) a stranger gets bytes of; at most the first few are tried, the first success ends it."""
+    def opened(self, kind: str, files: list[tuple[str, str]], unseen: list[str]) -> list[str]:
+        """Which of (path, url) a stranger gets bytes of; at most the first few are tried, the first success ends it.
+
+        Where none gave bytes and one could not be asked, `unseen` gains `kind`.
+        """
+        told: list[bool | None] = []
         for path, url in files[:_TRIED]:
-            if gives_bytes(self.get(url, first=2048)):
+            told.append(bytes_seen(self.get(url, first=2048)))
+            if told[-1]:
                 return [path]
+        if None in told:
+            missed(unseen, kind)
         return []
+
+
+def missed(unseen: list[str], part: str) -> None:
+    """A part of a place that could not be asked for: neither there nor absent."""
+    if part not in unseen:
+        unseen.append(part)
+
+
+def bytes_seen(answer: Answer) -> bool | None:
+    """Whether a stranger gets a file's bytes; None where the answer does not say: trouble, or a refusal to robots."""
+    if gives_bytes(answer):
+        return True
+    told = answer.status in (200, 206, 402) or answer.exchange.fault == "blocked"
+    return False if told or is_gone(answer.exchange) else None
 
 
 def gives_bytes(answer: Answer) -> bool:

@@ -77,11 +77,28 @@ class Town:
             tables += [(f"[[{key}]]", entry) for entry in facts.pop(key, ())]
         _write(place / "repo.toml", facts, tables)
 
-    def recorder(self, **options: Any) -> Recorder:
+    def troubled(self, **places: int) -> httpx2.BaseTransport:
+        """A way to this world on which URLs that contain a text get a status instead, or time out (0)."""
+        inner = WorldTransport(self._served())
+
+        def answer(request: httpx2.Request) -> httpx2.Response:
+            for place, status in places.items():
+                if place in str(request.url):
+                    if not status:
+                        raise httpx2.ReadTimeout("slow", request=request)
+                    return httpx2.Response(status)
+            return inner.handle_request(request)
+
+        return httpx2.MockTransport(answer)
+
+    def _served(self) -> OfflineWorld:
         if self._world is None:
             self._world = OfflineWorld(self.root)
+        return self._world
+
+    def recorder(self, **options: Any) -> Recorder:
         self._looks += 1
-        given = {"run": f"look-{self._looks}", "epoch": "epoch", "transport": WorldTransport(self._world), **options}
+        given = {"run": f"look-{self._looks}", "epoch": "epoch", "transport": WorldTransport(self._served()), **options}
         return Recorder(self.store, self.clock, **given)
 
     def probes(self, supplement: Mapping[str, bytes] | None = None, **options: Any) -> Probes:

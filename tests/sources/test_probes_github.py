@@ -230,6 +230,88 @@ def test_with_a_token_access_is_still_shown_as_a_stranger(town: Any) -> None:
     assert receipt.facts["authenticated"] is False
 
 
+TOKEN = "ghp_" + "x" * 36
+RAW, PAGE = "//raw.githubusercontent.com", "//github.com/fog/core"
+
+
+@pytest.mark.parametrize("status", [0, 403, 429, 500, 503])
+def test_one_failed_look_as_a_stranger_is_neither_public_nor_private(town: Any, status: int) -> None:
+    town.repo("fog/lantern", CODE)
+    way = town.troubled(**{RAW: status})
+    facts = town.probes(github_token=TOKEN, transport=way).github_repo("fog/lantern").receipt.facts
+    assert facts["code_files"] == 2
+    assert (facts["authenticated"], facts["unseen"]) == (True, ["raw"])
+
+
+def test_what_only_a_token_sees_is_not_public(town: Any) -> None:
+    town.repo("fog/lantern", {**CODE, "empty.py": ""})
+    way = town.troubled(**{RAW: 404})
+    facts = town.probes(github_token=TOKEN, transport=way).github_repo("fog/lantern").receipt.facts
+    assert (facts["authenticated"], facts["unseen"]) == (True, [])
+
+
+@pytest.mark.parametrize(
+    ("files", "lfs", "fact"),
+    [
+        ({"lantern.safetensors": 3_000_000}, {}, "weights_open"),
+        ({"data/fog.csv": 5_000}, {}, "data_open"),
+        ({}, {"weights/big.pt": 50_000_000}, "weights_open"),
+        ({"__init__.py": "", "README.md": "hello"}, {}, "files"),
+    ],
+)
+def test_with_a_token_a_repository_without_code_is_public_by_its_bytes(
+    town: Any, files: dict[str, Any], lfs: dict[str, int], fact: str
+) -> None:
+    town.repo("fog/lantern", files, lfs=lfs)
+    receipt = town.probes(github_token=TOKEN).github_repo("fog/lantern").receipt
+    assert receipt.facts[fact]
+    assert (receipt.facts["authenticated"], receipt.facts["unseen"]) == (False, [])
+
+
+@pytest.mark.parametrize(("path", "kind"), [("weights/big.pt", "weights"), ("data/big.csv", "data")])
+def test_a_pointer_that_could_not_be_read_is_not_seen(town: Any, path: str, kind: str) -> None:
+    town.repo("fog/lantern", CODE, lfs={path: 50_000_000})
+    way = town.troubled(**{RAW: 503})
+    facts = town.probes(transport=way).github_repo("fog/lantern").receipt.facts
+    assert (facts[f"{kind}_open"], facts["unseen"]) == ([], [kind])
+
+
+CORE = {"path": "core", "url": "https://github.com/fog/core.git"}
+
+
+@pytest.mark.parametrize(
+    ("status", "reached"), [(200, True), (404, False), (0, None), (403, None), (429, None), (502, None)]
+)
+@pytest.mark.parametrize("token", ["", TOKEN])
+def test_a_submodule_is_reached_or_not_or_nobody_knows(
+    town: Any, status: int, reached: bool | None, token: str
+) -> None:
+    town.repo("fog/lantern", CODE, submodules=[CORE])
+    way = town.troubled(**{PAGE: status})
+    facts = town.probes(github_token=token, transport=way).github_repo("fog/lantern").receipt.facts
+    assert [m["reached"] for m in facts["submodules"]] == [reached]
+    assert facts["unseen"] == ([] if reached is not None else ["submodules"])
+
+
+@pytest.mark.parametrize(("state", "reached"), [({}, True), ({"private": True}, False)])
+def test_submodules_are_asked_for_as_a_stranger(town: Any, state: dict[str, Any], reached: bool) -> None:
+    town.repo("fog/core", CODE, **state)
+    town.repo("fog/lantern", CODE, submodules=[CORE])
+    probes = town.probes(github_token=TOKEN)
+    receipt = probes.github_repo("fog/lantern").receipt
+    asked = [probes._recorder.record.get_exchange(id_) for id_ in receipt.exchanges]
+    assert [e.authenticated for e in asked if e.url.endswith("fog/core")] == [False]
+    assert [m["reached"] for m in receipt.facts["submodules"]] == [reached]
+
+
+def test_submodules_whose_homes_could_not_be_read_are_not_seen(town: Any) -> None:
+    town.repo("fog/lantern", CODE, submodules=[CORE])
+    way = town.troubled(**{".gitmodules": 503})
+    facts = town.probes(transport=way).github_repo("fog/lantern").receipt.facts
+    assert [m["reached"] for m in facts["submodules"]] == [None]
+    assert facts["unseen"] == ["submodules"]
+
+
 @pytest.mark.parametrize("repo", ["", "no-slash", "a/b/../c d", "../..", "a/", "/b", "a b/c", "\u0000/x", "a" * 5000])
 def test_a_bad_argument_is_no_evidence(town: Any, repo: str) -> None:
     for tool in ("github_repo", "github_tree"):

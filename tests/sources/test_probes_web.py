@@ -223,6 +223,50 @@ def test_a_page_a_pointer_or_nothing_in_place_of_a_linked_file_opens_no_data(tow
     assert receipt.facts["data_files"] == 1
 
 
+@pytest.mark.parametrize("status", [0, 403, 429, 500, 503])
+@pytest.mark.parametrize(("file", "kind"), [("fog.tar.gz", "data"), ("lantern.ckpt", "weights")])
+def test_a_linked_file_in_trouble_is_not_seen(town: Any, status: int, file: str, kind: str) -> None:
+    body = page("Fog dataset", f'<h1>The Fog dataset</h1><a href="{file}">Download</a>')
+    town.site("g.example.org", {"path": "/", "body": body})
+    facts = look(town, "https://g.example.org/", transport=town.troubled(**{file: status})).facts
+    assert (facts[f"{kind}_open"], facts["unseen"]) == ([], [kind])
+
+
+@pytest.mark.parametrize("file", ["fog.tar.gz", "lantern.ckpt"])
+def test_a_linked_file_that_is_dead_or_there_leaves_nothing_unseen(town: Any, file: str) -> None:
+    body = page("Fog dataset", f'<h1>The Fog dataset</h1><a href="{file}">Download</a>')
+    town.site("g.example.org", {"path": "/", "body": body}, {"path": f"/{file}", "size": 5_000_000})
+    town.site("h.example.org", {"path": "/", "body": body})
+    assert "unseen" not in look(town, "https://g.example.org/").facts
+    assert "unseen" not in look(town, "https://h.example.org/").facts
+
+
+def test_an_archive_whose_listing_does_not_come_is_neither_code_nor_data(town: Any, recording: Any) -> None:
+    answers = [httpx2.Response(200, content=b"PK\x03\x04" + bytes(3 << 20)), httpx2.Response(503)]
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        return answers.pop(0) if len(answers) > 1 else answers[0]
+
+    probes = Probes("2505.00001", recording(answer), {}, PAPER)
+    receipt = probes.fetch_url("https://z.example.org/code.zip").receipt
+    assert (receipt.facts["data_open"], receipt.facts["unseen"]) == ([], ["tree"])
+    assert "code_files" not in receipt.facts
+
+
+@pytest.mark.parametrize(
+    ("key", "size", "unseen"),
+    [("fog.pt", 4_000_000, ["weights"]), ("fog.csv", 4_000_000, ["data"]), ("fog.zip", 4_000_000, ["tree"])],
+)
+def test_a_record_whose_files_are_in_trouble_is_not_seen(town: Any, key: str, size: int, unseen: list[str]) -> None:
+    content = f"https://zenodo.org/api/records/77/files/{key}/content"
+    record = {"id": 77, "metadata": {"title": "Fog"}, "files": [{"key": key, "size": size, "links": {"self": content}}]}
+    town.site(
+        "zenodo.org", {"path": "/api/records/77", "body": json.dumps(record)}, {"path": content[18:], "status": 503}
+    )
+    facts = look(town, "https://zenodo.org/records/77").facts
+    assert (facts["weights_open"], facts["data_open"], facts["unseen"]) == ([], [], unseen)
+
+
 def test_an_archive_of_code_is_code(town: Any) -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:

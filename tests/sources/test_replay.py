@@ -62,6 +62,7 @@ def packed(town, tmp_path: Path) -> Callable[..., Pack]:
         listed = [pack.Seen(exchange=s.exchange.id, at=s.seen_at, attempt=s.attempt, headers=s.headers) for s in seen]
         files = {"main.tex": town.store.blobs.put(SOURCE)}
         held = pack.Held(
+            version=1,
             title="",
             authors=("Ada Quill", "Bo Farrow", "Cy Marsh"),
             source=files,
@@ -69,7 +70,7 @@ def packed(town, tmp_path: Path) -> Callable[..., Pack]:
         )
         kept = [s.exchange for s in seen if exchange(s.exchange)]
         place = pack.export(
-            kept, filter(sighting, listed), {PAPER: held}, town.store.blobs.get, tmp_path / f"{len(opened)}.zip"
+            kept, filter(sighting, listed), {PAPER: held}, (), town.store.blobs.get, tmp_path / f"{len(opened)}.zip"
         )
         opened.append(Pack.open(place))
         return opened[-1]
