@@ -34,8 +34,14 @@ def _tree(module: str) -> ast.Module | None:
     return None if path is None else ast.parse(path.read_bytes())
 
 
-def _imports(module: str, tree: ast.Module) -> Iterator[str]:
+@functools.cache
+def _imports(module: str) -> tuple[str, ...]:
     """Names of first-party modules that a module imports anywhere, with the packages above them."""
+    tree = _tree(module)
+    return () if tree is None else tuple(dict.fromkeys(_imported(module, tree)))
+
+
+def _imported(module: str, tree: ast.Module) -> Iterator[str]:
     package = module if (_file(module) or Path()).name == "__init__.py" else module.rpartition(".")[0]
     for node in ast.walk(tree):
         names: list[str] = []
@@ -62,10 +68,9 @@ def closure(module: str) -> tuple[str, ...]:
     todo = [module]
     while todo:
         name = todo.pop()
-        tree = None if name in seen else _tree(name)
-        if tree is not None:
+        if name not in seen and _tree(name) is not None:
             seen.add(name)
-            todo.extend(_imports(name, tree))
+            todo.extend(_imports(name))
     return tuple(sorted(seen))
 
 

@@ -69,7 +69,9 @@ def test_a_relative_import_is_followed(tmp_path, monkeypatch):
     (tmp_path / "pipeline" / "root.py").write_text("X = 1\n")
     monkeypatch.setattr(fingerprints, "_ROOT", tmp_path)
     fingerprints._tree.cache_clear()
+    fingerprints._imports.cache_clear()
     try:
         assert closure("pipeline.inner") == ("pipeline", "pipeline.inner", "pipeline.inner.leaf", "pipeline.root")
     finally:
         fingerprints._tree.cache_clear()
+        fingerprints._imports.cache_clear()
