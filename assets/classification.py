@@ -291,6 +291,18 @@ def receipts_of(work: Workplace) -> dict[str, Receipt]:
     return {row["id"]: Receipt.from_json(row) for row in read_rows(work, "receipts")}
 
 
+def episodes_of(work: Workplace) -> list[Episode]:
+    """The episodes behind the tables, by arXiv id. StoreError where one is not in the record."""
+    out = corpus.exclusions(work, "classification_exclusions")
+    ended = {row["arxiv_id"] for row in read_rows(work, "rows")} | {e.key for e in out if e.stage == "classification"}
+    found = {i.record.arxiv_id: _episode(work, i) for i in _items(work) if i.record.arxiv_id in ended}
+    if lost := sorted(paper for paper, episode in found.items() if episode is None):
+        raise StoreError(
+            f"{len(lost)} episodes are not in the record as this code makes them, first {lost[0]}; build again first"
+        )
+    return [episode for _, episode in sorted(found.items()) if episode is not None]
+
+
 def derivations(work: Workplace) -> list[Derivation]:
     """All rows of the sample, derived from what the tables hold."""
     receipts = receipts_of(work)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from assets import audit, bundles, classification, corpus
-from assets.stages import Checked, Stage, Summary, code_of, prints, read_rows, stages, write_rows
+from assets.stages import UNFINISHED, Checked, Stage, Summary, code_of, prints, read_rows, stages, write_rows
 from assets.workplace import Workplace
 from pipeline.bundles import files_of
 from pipeline.derivation import Inputs
@@ -100,8 +100,8 @@ def _given(work: Workplace) -> Given:
         if stage.name != STAGE.name
         for table in stage.tables
     ]
-    unfinished = (classification.STAGE.name,) if classification.unfinished(work) else ()
-    return Given(papers=paper, seen=seen, frozen_at=work.clock.now(), stages=tuple(current), unfinished=unfinished)
+    left = dict.fromkeys(stage for stage, print_, _ in current if (print_ or "").endswith(UNFINISHED))
+    return Given(papers=paper, seen=seen, frozen_at=work.clock.now(), stages=tuple(current), unfinished=tuple(left))
 
 
 def verdict(work: Workplace) -> Verdict:
@@ -121,7 +121,7 @@ def verdict(work: Workplace) -> Verdict:
 
 def export_evidence(work: Workplace, place: Path) -> str:
     """Write the evidence pack of the edition's release: exchanges and bodies of its receipts, every sighting of what
-    they asked, sources and supplements of its papers."""
+    they asked, sources and supplements of its papers, and what the classifier answered about each."""
     named = {id_ for receipt in classification.receipts_of(work).values() for id_ in receipt.exchanges}
     asked = {request_of(e) for id_ in sorted(named) if (e := work.record.get_exchange(id_)) is not None}
     # Also what the same requests were answered at other times: whether a thing is gone depends on it.
@@ -129,13 +129,16 @@ def export_evidence(work: Workplace, place: Path) -> str:
     sightings = [pack.Seen(exchange=s.exchange.id, at=s.seen_at, attempt=s.attempt, headers=s.headers) for s in seen]
     papers = {row["arxiv_id"]: _held(row) for row in bundles.sampled(work)}
     exchanges = {s.exchange.id: s.exchange for s in seen}
-    written = pack.export(exchanges.values(), sightings, papers, work.store.blobs.get, place)
-    return f"{written}: {len(exchanges)} exchanges, sources of {len(papers)} papers; not for redistribution"
+    episodes = classification.episodes_of(work)
+    written = pack.export(exchanges.values(), sightings, papers, episodes, work.store.blobs.get, place)
+    held = f"{len(exchanges)} exchanges, sources of {len(papers)} papers, {len(episodes)} episodes"
+    return f"{written}: {held}; not for redistribution"
 
 
 def _held(row: Json) -> pack.Held:
     record, bundle = corpus.record_of(row["record"]), bundles.bundle_of(row)
     return pack.Held(
+        version=record.version,
         title=record.title,
         authors=record.authors,
         source={f.path: f.sha256 for f in bundle.source_files},

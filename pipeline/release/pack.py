@@ -2,8 +2,8 @@
 
 A zip file with `exchanges.jsonl` (every exchange that a receipt of the release names, and what else the same requests
 were answered), `sightings.jsonl` (when they were seen: "gone" takes two looks), `papers.jsonl` (the files of each
-paper's source and supplement, by hash, and by what name places are searched for it) and `blobs/<sha256>` (bodies and
-files). Same evidence, same bytes.
+paper's source and supplement, by hash, and by what name places are searched for it), `episodes.jsonl` (what the
+classifier answered about each sampled paper) and `blobs/<sha256>` (bodies and files). Same evidence, same bytes.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pipeline.answers import Episode
 from pipeline.evidence import Exchange, Json, canonical
 from pipeline.paper import NoPaper, Paper, read
 from pipeline.release.gate import Case
 from pipeline.release.report import Check, Tally
 
-EXCHANGES, SIGHTINGS, PAPERS, BLOBS = "exchanges.jsonl", "sightings.jsonl", "papers.jsonl", "blobs/"
+EXCHANGES, SIGHTINGS, PAPERS, EPISODES = "exchanges.jsonl", "sightings.jsonl", "papers.jsonl", "episodes.jsonl"
+BLOBS = "blobs/"
 LIMIT = 8 << 30
 """Bytes that a pack may unpack to."""
 
@@ -54,8 +56,10 @@ class Seen:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Held:
-    """What a pack holds of one paper: files of source and supplement, path to SHA-256; title and authors as listed."""
+    """What a pack holds of one paper: the pinned version; title and authors as listed; files of source and supplement,
+    path to SHA-256."""
 
+    version: int
     title: str
     authors: tuple[str, ...]
     source: Mapping[str, str]
@@ -66,6 +70,7 @@ def export(
     exchanges: Iterable[Exchange],
     sightings: Iterable[Seen],
     papers: Mapping[str, Held],
+    episodes: Iterable[Episode],
     blob: Callable[[str], bytes],
     place: Path,
 ) -> Path:
@@ -80,6 +85,7 @@ def export(
         EXCHANGES: [canonical(e.to_json()) for _, e in held],
         SIGHTINGS: sorted({canonical(seen.to_json()) for seen in sightings}),
         PAPERS: [canonical({"arxiv_id": paper, **asdict(papers[paper])}) for paper in sorted(papers)],
+        EPISODES: [canonical(e.to_json()) for e in sorted(episodes, key=lambda e: e.paper)],
     }
     staged = place.with_name(f".{place.name}.part")
     with zipfile.ZipFile(staged, "w") as out:
@@ -104,6 +110,7 @@ class Pack:
     exchanges: Mapping[str, Exchange]
     sightings: tuple[Seen, ...]
     papers: Mapping[str, Held]
+    episodes: Mapping[str, Episode]
     archive: zipfile.ZipFile
     names: frozenset[str]
 
@@ -122,6 +129,7 @@ class Pack:
             exchanges = [Exchange.from_json(line) for line in _lines(archive, EXCHANGES)]
             sightings = tuple(Seen.from_json(line) for line in _lines(archive, SIGHTINGS))
             papers = {line["arxiv_id"]: _held(line) for line in _lines(archive, PAPERS)}
+            episodes = {e.paper: e for e in map(Episode.from_json, _lines(archive, EPISODES))}
         except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, RuntimeError) as error:
             if archive is not None:
                 archive.close()
@@ -130,6 +138,7 @@ class Pack:
             exchanges={e.id: e for e in exchanges},
             sightings=sightings,
             papers=papers,
+            episodes=episodes,
             archive=archive,
             names=frozenset(archive.namelist()),
         )
@@ -160,6 +169,7 @@ class Pack:
 
 def _held(line: Mapping[str, Json]) -> Held:
     return Held(
+        version=int(line["version"]),
         title=line["title"],
         authors=tuple(line["authors"]),
         source=dict(line["source"]),

@@ -1,7 +1,8 @@
 """Prove a downloaded release, offline: hash every file, derive everything again, and compare row by row.
 
 With the folder alone: labels from receipts, tiers, hours, selection, splits. With an evidence pack also what may not be
-redistributed: targets at their anchors in the papers' sources, receipts on exchanges and bodies that exist.
+redistributed: rows as the papers' sources and the episodes give them, targets at their anchors, receipts on exchanges
+and bodies that exist.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pipeline.events import Entry, LedgerError, explain
 from pipeline.evidence import Json, Receipt, canonical, digest
 from pipeline.release import gate
 from pipeline.release.compose import EARLY, Composition, IndexLine, Material, compose
+from pipeline.release.extraction import extracted
 from pipeline.release.folder import MANIFEST, Sealed, by_name, facts, open_sealed, same
 from pipeline.release.gate import Case
 from pipeline.release.pack import Pack, PackError, pack_checks
@@ -300,4 +302,6 @@ def _opened(place: Path | None) -> tuple[Pack | None, tuple[Check, ...]]:
 
 
 def _proven(case: Case, pack: Pack | None) -> tuple[Check, ...]:
-    return () if pack is None else (*pack_checks(case, pack), *(check(case, pack.paper) for check in gate.PAPERS))
+    if pack is None:
+        return ()
+    return (*pack_checks(case, pack), *(check(case, pack.paper) for check in gate.PAPERS), extracted(case, pack))

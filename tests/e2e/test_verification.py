@@ -17,6 +17,7 @@ import pytest
 from pipeline.evidence import Receipt
 from pipeline.offline.server import OfflineWorld
 from pipeline.offline.transports import WorldTransport
+from pipeline.release import extraction
 from pipeline.release.gate import Case
 from pipeline.release.pack import Pack
 from pipeline.release.report import Report
@@ -58,6 +59,17 @@ def test_every_receipt_of_a_release_is_replayed_without_a_network(
     assert finished.run("verify", str(folder), "--evidence", str(pack), "--replay", "--json") == 0
     check = checks_of(report_of(capsys))[replay.CHECK]
     assert check["checked"] == len(finished.rows("receipts")) > 20
+    assert check["failures"] == []
+
+
+def test_every_row_of_a_release_is_read_again_from_sources_and_episodes(
+    finished: Tiny, pack: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder,) = finished.releases()
+    capsys.readouterr()
+    assert finished.run("verify", str(folder), "--evidence", str(pack), "--json") == 0
+    check = checks_of(report_of(capsys))[extraction.CHECK]
+    assert check["checked"] >= len(finished.rows("rows")) > 5
     assert check["failures"] == []
 
 

@@ -5,16 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from pipeline.evidence import Exchange
+from pipeline.answers import Answer, Episode
+from pipeline.classification import extract
+from pipeline.corpus import Exclusion, PaperRecord
+from pipeline.derivation import Inputs
+from pipeline.evidence import Exchange, Signal
 from pipeline.release import pack
 from pipeline.release.compose import Material, compose
+from pipeline.release.extraction import CHECK, extracted
 from pipeline.release.freeze import freeze
+from pipeline.release.gate import Case
 from pipeline.release.pack import Pack, PackError
 from pipeline.release.report import Report
 from pipeline.release.verify import verify
@@ -32,11 +39,147 @@ def release(made: ModuleType, held: Material, tmp_path_factory: pytest.TempPathF
     return place
 
 
-def write(made: ModuleType, held: Material, place: Path, *, leave_out: str = "", of: str = "") -> Path:
+def answered(made: ModuleType, n: int) -> Episode:
+    """An episode of one made paper, with an answer whose every word its source and receipts bear out."""
+    known, found = made.inputs(n, tier="Run", hours=2.0)
+    target = known.target
+    answer = Answer.model_validate(
+        {
+            "central_claim": known.central_claim,
+            "claim_quote": made.CLAIM,
+            "paper_kind": "empirical",
+            "mre_config": known.mre_config,
+            "agent_task": known.agent_task,
+            "target": {
+                **{k: getattr(target, k) for k in ("config", "metric", "value", "unit", "direction", "scope")},
+                **{k: getattr(target.anchor, k) for k in ("table", "row", "column")},
+                "bar_kind": "point_estimate",
+            },
+            "candidates": [{"item": "table 1", "reason": "chosen"}],
+            "signals": {str(s): {"value": True} for s in Signal},
+            "verified_links": {"paper_or_project": [], "code": [], "dataset": [], "weights": []},
+            "datasets": [{"name": "CIFAR-10"}],
+            "training": "trained",
+        }
+    )
+    return Episode(
+        paper=known.arxiv_id, bundle="0" * 64, classifier="made", exit_reason="natural", answer=answer,
+        receipts=tuple(found),
+    )  # fmt: skip
+
+
+def sampled(held: Material) -> list[int]:
+    return sorted(int(i.arxiv_id.split(".")[1]) for i in held.sample)
+
+
+def case_of(made: ModuleType, held: Material, *episodes: Episode) -> Case:
+    """The case of a release whose sample is what these episodes give."""
+    rows = []
+    for episode in episodes:
+        n = int(episode.paper.split(".")[1])
+        record = PaperRecord(
+            arxiv_id=episode.paper, version=1, title=f"Made paper {n}", authors=(), abstract="", forum_id=None,
+            published="", categories=(), supplement_path=None, index_key="",
+        )  # fmt: skip
+        row = extract(record, made.paper(n), episode, held.edition, has_supplement=False)
+        assert isinstance(row, Inputs)
+        rows.append(row)
+    receipts = {r.id: r for e in episodes for r in e.receipts}
+    told = replace(held, sample=tuple(rows), receipts=receipts, early=())
+    return Case(material=told, made=compose(told), lines={})
+
+
+def failed(case: Case, place: Path) -> list[tuple[str, str]]:
+    opened = Pack.open(place)
+    with opened.archive:
+        return [(f.where, f.message) for f in extracted(case, opened).failures]
+
+
+def test_rows_read_again_from_the_pack_are_the_releases(made: ModuleType, held: Material, tmp_path: Path) -> None:
+    episodes = [answered(made, n) for n in sampled(held)[:2]]
+    case = case_of(made, held, *episodes)
+    target = case.material.sample[0].target
+    assert target is not None
+    assert target.value == f"80.{sampled(held)[0]:02}"
+    opened = Pack.open(write(made, held, tmp_path / "p.zip", episodes=episodes))
+    with opened.archive:
+        check = extracted(case, opened)
+    assert (check.checked, check.failures) == (2, ())
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("central_claim", "It is the best there is."),
+        ("version", 2),
+        ("title", "Another title"),
+        ("datasets", ["MNIST"]),
+        ("training", "released"),
+        ("target", None),
+        ("inventory", []),
+        ("source_sha256", "0" * 64),
+        ("links", {"paper_or_project": [], "code": ["https://x.example/"], "dataset": [], "weights": []}),
+    ],
+)
+def test_a_forged_field_of_the_sample_is_named_by_paper_and_field(
+    made: ModuleType, held: Material, tmp_path: Path, field: str, value: object
+) -> None:
+    """Every hash of the folder may be right: the paper's source and the answer say otherwise."""
+    episodes = [answered(made, n) for n in sampled(held)[:2]]
+    case = case_of(made, held, *episodes)
+    first, second = case.material.sample
+    forged = first.model_copy(update={field: value})
+    told = replace(case, material=replace(case.material, sample=(forged, second)))
+    found = failed(told, write(made, held, tmp_path / "p.zip", episodes=episodes))
+    assert [where for where, _ in found] == [first.arxiv_id]
+    assert found[0][1].startswith(f"{field} is ")
+
+
+def test_an_answer_changed_in_the_pack_a_foreign_receipt_and_a_missing_episode_are_named(
+    made: ModuleType, held: Material, tmp_path: Path
+) -> None:
+    one, two, three = (answered(made, n) for n in sampled(held)[:3])
+    case = case_of(made, held, one, two, three)
+    assert one.answer is not None
+    lies = replace(one, answer=one.answer.model_copy(update={"claim_quote": "It is best."}))
+    swapped = replace(two, receipts=(replace(two.receipts[0], facts={"code_files": 1}), *two.receipts[1:]))
+    found = failed(case, write(made, held, tmp_path / "p.zip", episodes=[lies, swapped]))
+    assert {where for where, _ in found} == {one.paper, two.paper, three.paper}
+    said = {where: " ".join(m for w, m in found if w == where) for where, _ in found}
+    assert "claim_quote is" in said[one.paper]
+    assert "problems is []" in said[one.paper]
+    assert "of its episode is not the release's" in said[two.paper]
+    assert said[three.paper] == "its episode is not in the pack"
+
+
+def test_an_excluded_paper_is_read_again_too(made: ModuleType, held: Material, tmp_path: Path) -> None:
+    episode = replace(answered(made, sampled(held)[0]), answer=None, exit_reason="tool_limit", problem="no answer")
+    out = Exclusion(
+        key=episode.paper,
+        title=f"Made paper {sampled(held)[0]}",
+        stage="classification",
+        reason="tool_limit",
+        detail="no answer",
+    )
+    case = case_of(made, held)
+    place = write(made, held, tmp_path / "p.zip", episodes=[episode])
+    told = replace(case, material=replace(case.material, early=(out,)))
+    assert failed(told, place) == []
+    told = replace(case, material=replace(case.material, early=(replace(out, reason="crashed"),)))
+    assert failed(told, place) == [(episode.paper, "reason is 'crashed', read again 'tool_limit'")]
+    answers = write(made, held, place, episodes=[answered(made, sampled(held)[0])])
+    assert failed(told, answers)[0][1] == "read again, it is a row; in the release it is excluded"
+
+
+def write(
+    made: ModuleType, held: Material, place: Path, *, leave_out: str = "", of: str = "",
+    episodes: Sequence[Episode] = (),
+) -> Path:  # fmt: skip
     numbers = {i.arxiv_id: int(i.arxiv_id.split(".")[1]) for i in held.sample}
     exchanges = [made.exchange_of(numbers[r.paper], r.tool, r.subject) for r in held.receipts.values()]
     papers = {
         paper: pack.Held(
+            version=1,
             title=f"Made paper {n}",
             authors=("Ada Quill",),
             source={path: hashlib.sha256(data).hexdigest() for path, data in made.source(n).items()},
@@ -47,7 +190,7 @@ def write(made: ModuleType, held: Material, place: Path, *, leave_out: str = "",
     }
     kept = [e for e in exchanges if e.id != leave_out]
     seen = [pack.Seen(exchange=e.id, at=made.WHEN, attempt=1, headers={"etag": "x"}) for e in kept]
-    return pack.export(kept, seen, papers, made.blobs().__getitem__, place)
+    return pack.export(kept, seen, papers, episodes, made.blobs().__getitem__, place)
 
 
 def wheres(report: Report, name: str) -> set[str]:
@@ -58,7 +201,9 @@ def test_a_pack_proves_anchors_inventory_exchanges_and_bodies(
     made: ModuleType, held: Material, release: Path, tmp_path: Path
 ) -> None:
     report = verify(release, write(made, held, tmp_path / "p.zip"))
-    assert report.ok, "\n".join(report.lines())
+    # The made rows come from no answer, and the pack holds none: that check alone fails, for each of them.
+    assert {check.name for check in report.checks if not check.ok} == {CHECK}
+    assert len(wheres(report, CHECK)) == len(held.sample) + 1
     names = {check.name: check.checked for check in report.checks}
     assert names["every target is printed at its anchor"] == 12
     assert names["candidates are the paper's inventory"] == 12
