@@ -128,7 +128,7 @@ def _target(found: Examined, derived: Derivation) -> Iterator[str]:
     yield from _wrap(f"reproduced if {bar_words(target)}", "  ", "    ")
     answer = found.episode.answer
     if answer and answer.target and answer.target.why:
-        yield from _wrap(f"why this one (points): {answer.target.why}", "  ", "    ")
+        yield from _wrap(f"why this one: {answer.target.why}", "  ", "    ")
     for problem in derived.inputs.target_problems:
         yield from _wrap(f"cannot be graded: {problem}", "  ", "    ")
 

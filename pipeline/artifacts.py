@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from pipeline.evidence import Outcome, Receipt, lists
 from pipeline.paper import Link, Paper
@@ -67,11 +67,19 @@ _DEMO = re.compile(
 
 
 def _path(url: str) -> str:
-    return urlsplit(url).path.strip("/")
+    return _split(url).path.strip("/")
 
 
 def host(url: str) -> str:
-    return (urlsplit(url).hostname or "").removeprefix("www.")
+    return (_split(url).hostname or "").removeprefix("www.")
+
+
+def _split(url: str) -> SplitResult:
+    """A URL's parts; nothing where it is none, since papers and READMEs may hold anything."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")
 
 
 def on(url: str, hosts: Iterable[str]) -> bool:
@@ -82,7 +90,9 @@ def on(url: str, hosts: Iterable[str]) -> bool:
 
 def subject(url: str) -> str:
     """The artifact a URL names: a repository or Hub entry whichever of its pages is linked, else the page itself."""
-    parts = urlsplit(url if "://" in url else f"https://{url}")
+    parts = _split(url if "://" in url else f"https://{url}")
+    if not parts.hostname:
+        return f"url:{url}"
     path = [unquote(p) for p in parts.path.split("/") if p]
     name = (parts.hostname or "").removeprefix("www.")
     if name in ("github.com", "raw.githubusercontent.com", "codeload.github.com") and len(path) >= 2:
@@ -237,7 +247,9 @@ def own(paper: Paper, receipts: Sequence[Receipt], has_supplement: bool) -> tupl
     for receipt in receipts:
         a_page = receipt.subject.startswith("url:")
         ours = not receipt.subject.startswith("search:") and not (a_page and on(url(receipt.subject), PAPER_HOSTS))
-        names_back = receipt.facts.get("names_paper") and ours
+        how = set(receipt.facts.get("names_paper") or ())
+        # Anybody's README may quote a title; its arXiv id, its authors, or its name beside the title are the authors'.
+        names_back = ours and (how & {"arxiv", "authors"} or (how and named_after(url(receipt.subject), paper.title)))
         if names_back or _asked(receipt) & found.keys():
             found[receipt.subject] = None
     for receipt in receipts:
@@ -273,4 +285,8 @@ def current(subject_: str, receipts: Sequence[Receipt]) -> str:
 def names(text: str, receipt: Receipt) -> bool:
     """Whether a receipt's subject carries the name of a data set, spelling aside."""
     wanted = _squeezed(text)
-    return len(wanted) >= 3 and wanted in _squeezed(receipt.subject.split(":", 1)[1])
+    if len(wanted) < 3:
+        return False
+    words = re.findall(r"[a-z0-9]+", receipt.subject.rpartition("/")[2].casefold())
+    runs = {"".join(words[i:k]) for i in range(len(words)) for k in range(i + 1, len(words) + 1)}
+    return wanted in runs

@@ -8,15 +8,15 @@ tier by `tiers.tier`.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from pipeline import artifacts, reference
+from pipeline import artifacts, compute, reference
 from pipeline.answers import Answer, ComputeWord, DatasetWord, Episode, TargetWord
 from pipeline.corpus import Exclusion, PaperRecord
 from pipeline.derivation import ClaimInput, Derivation, Inputs, InventoryChoice, PartInput, Rules, derive
 from pipeline.editions import Edition
 from pipeline.evidence import Context, Outcome, Receipt, Signal, Status, meets_rule, sizes
+from pipeline.not_needed import not_needed
 from pipeline.paper import Cell, Paper, Table, parse_number
 from pipeline.targets import QUOTE_LIMIT, Target, TargetAnchor, make_bar
 from pipeline.targets import problems as problems_of
@@ -200,75 +200,39 @@ def _datasets(answer: Answer) -> list[DatasetWord]:
 
 
 def _part(word: ComputeWord, paper: Paper) -> PartInput:
-    """A part whose quote the paper does not print keeps its place and loses its numbers: unknown, not invented."""
+    """A part whose quote the paper does not print, or prints without a time, keeps its place and loses its numbers:
+    unknown, not invented. The reader must have found a time in those words, and the device somewhere in the paper."""
     known = bool(word.quote) and paper.find(word.quote) is not None
+    told = [m for m in paper.compute if known and _overlap(word.quote, m.sentence or m.quote)]
+    times = any(m.hours or m.hours_range or m.time_per_epoch or m.time_per_step or m.flops for m in told)
+    devices = {d.id for m in paper.compute for name in m.devices if (d := compute.match_device(name)) is not None}
+    device = compute.match_device(word.device) if word.device else None
+    cpu = word.cpu_only and any(m.cpu_only for m in paper.compute)
+    named = known and (device is None or device.id in devices or cpu)
     return PartInput(
         kind=word.kind,
-        device=word.device if known else "",
+        device=word.device if named else "",
         count=word.count if known else None,
-        wall_hours=word.wall_hours if known else None,
-        device_hours=word.device_hours if known else None,
+        wall_hours=word.wall_hours if times else None,
+        device_hours=word.device_hours if times else None,
         runs=word.runs,
         quote=word.quote if known else "",
-        cpu_only=word.cpu_only and known,
+        cpu_only=cpu,
     )
 
 
-_NOTHING_TRAINED = re.compile(
-    r"\b(training[- ]free|without (?:any )?(?:additional |further |gradient )?(?:training|fine-?tuning|learn)"
-    r"|no (?:additional |further |gradient )?(?:training|fine-?tuning|learn\w*|weights|checkpoints?|neural)"
-    r"|not (?:train|require (?:any )?(?:training|fine-?tuning))|closed[- ]form|zero[- ]shot|numerical(?:ly)?"
-    r"|simulation|prompting|frozen)",
-    re.IGNORECASE,
-)
-_TRAINS = re.compile(
-    r"\b(optimi[sz]ers?|optimi[sz]ation|learning[- ]rates?|converge\w*"
-    r"|(?:pre-?)?training (?:speed|time|dynamics|stability|curves?|loss|cost|efficien\w+|steps|runs?)"
-    r"|(?:train|learn)\w* (?:\w+ ){0,3}(?:faster|from scratch))\b",
-    re.IGNORECASE,
-)
-_JUDGED = re.compile(r"\b(judg\w+|scored by|graded by|grader|rated by|annotat\w+)\b", re.IGNORECASE)
-"""A closed model that only judges says nothing about what is judged."""
-_WE_TRAIN = re.compile(r"\bwe (?:pre-?train|train|fine-?tune|optimi[sz]e)\b", re.IGNORECASE)
-_MADE_DATA = re.compile(
-    r"\b((?:synthetic|simulated|generated|artificial|toy|random)(?:ly)? (?:[\w-]+ ){0,3}"
-    r"(?:data\w*|tasks?|samples?|examples?|points?|problems?|instances?|graphs?|signals?|matri\w+|environments?"
-    r"|experiments?|sequences?|mixtures?|inputs?)|we (?:generate|sample|simulate|draw|synthesi[sz]e)\b"
-    r"|(?:are|is|were|was) (?:generated|sampled|simulated|drawn|synthesi[sz]ed)"
-    r"|numerical (?:experiments?|simulations?|results?|examples?)|no (?:external |training )?data"
-    r"|without (?:any )?data)",
-    re.IGNORECASE,
-)
+def _overlap(a: str, b: str) -> bool:
+    """Whether one text lies in the other, white space aside."""
+    one, two = ("".join(text.split()) for text in (a, b))
+    return bool(one and two) and (one in two or two in one)
 
 
-def _not_needed(signal: Signal, answer: Answer, paper: Paper) -> str:
-    """Why the bundle shows that the target needs no such artifact: a sentence of the paper's own, or "".
-
-    A classifier may point at the sentence; whether it is there and says so is checked here.
-    """
-    if answer.paper_kind != "empirical":
-        return f"not needed: a {answer.paper_kind} paper"
-    closed = reference.paid_api(answer.needs.paid_api) and not _JUDGED.search(answer.needs.paid_api)
-    if signal is Signal.WEIGHTS and answer.training == "none" and closed:
-        quote = answer.needs.paid_api
-        return (
-            f"not needed, as the paper calls a closed model: {quote[:QUOTE_LIMIT]}"
-            if paper.find(quote) is not None
-            else ""
-        )
-    if signal is Signal.WEIGHTS and answer.training in ("none", "is_the_experiment"):
-        quote, pattern = answer.training_quote, _NOTHING_TRAINED if answer.training == "none" else _TRAINS
-    elif signal in (Signal.DATA, Signal.STANDARD) and not answer.datasets:
-        quote, pattern = answer.signals.dataset_available.evidence, _MADE_DATA
-        if answer.signals.dataset_available.needed:
-            return ""
-    else:
-        return ""
-    if not quote or paper.find(quote) is None or not pattern.search(quote):
-        return ""
-    if pattern is _NOTHING_TRAINED and _WE_TRAIN.search(quote):
-        return ""
-    return f"not needed, as the paper says: {quote[:QUOTE_LIMIT]}"
+def _listed(word: DatasetWord, paper: Paper) -> reference.Benchmark | None:
+    """The listed benchmark a word means, where the paper itself names it; a name that it never prints is nobody's."""
+    found = reference.benchmark(word.name)
+    if found is None or found.name not in {m.name for m in reference.benchmarks_in(paper.text)}:
+        return None
+    return found
 
 
 def _context(
@@ -277,7 +241,7 @@ def _context(
     """What code knows when it judges one signal."""
     receipts = episode.receipts
     searches = {"github": edition.absence_searches.github, "hub": edition.absence_searches.hub}
-    listed = {word.name: reference.benchmark(word.name) for word in answer.datasets if not word.custom}
+    listed = {word.name: _listed(word, paper) for word in answer.datasets if not word.custom}
     homes = {artifacts.subject(b.home): b for b in listed.values() if b is not None}
     unresolved = tuple(
         link for link in artifacts.linked(paper) if not artifacts.resolved(link, receipts) and link not in homes
@@ -296,7 +260,7 @@ def _context(
         open_homes=frozenset(s for s, b in homes.items() if b.gate == "open"),
         gated_homes=frozenset(s for s, b in homes.items() if b.gate != "open"),
         unresolved_links=unresolved,
-        not_needed=_not_needed(signal, answer, paper),
+        not_needed=not_needed(signal, answer, paper),
         training_needed=answer.training in ("trained", "is_the_experiment"),
         standard_names=tuple(sorted(b.name for b in listed.values() if b is not None)),
         custom_data=any(word.custom or listed.get(word.name) is None for word in answer.datasets),
@@ -321,15 +285,13 @@ def _data_places(
 ) -> frozenset[str]:
     """Where one data set of the target may lie.
 
-    A listed benchmark's home and mirrors; else places that the paper links beside its name and places that carry its
+    A listed benchmark's home; else places that the paper links beside its name and places that carry its
     name. Own collections may also lie in the paper's own places. Only probed places and links count: a name alone
     blocks nothing.
     """
     if listed is not None and not word.custom:
-        mirrors = {
-            r.subject for r in receipts if r.subject.startswith("hf:dataset:") and artifacts.names(listed.name, r)
-        }
-        return frozenset({artifacts.subject(listed.home), *mirrors})
+        # Whoever uploads a copy under the same name is a stranger: only the listed home speaks.
+        return frozenset({artifacts.subject(listed.home)})
     probed = {r.subject for r in receipts}
     beside = {
         artifacts.current(artifacts.subject(link.url), receipts)

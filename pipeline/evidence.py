@@ -295,14 +295,16 @@ def meets_rule(signal: Signal, receipt: Receipt, context: Context) -> bool:
     benchmark.
     """
     facts = receipt.facts
-    if receipt.outcome is not Outcome.AVAILABLE or facts.get("authenticated"):
+    if receipt.outcome is not Outcome.AVAILABLE or facts.get("authenticated") or facts.get("moved_elsewhere"):
         return False
     if signal is Signal.CODE:
         if context.training_needed and facts.get("eval_only"):
             return False
         # A wrapper around a submodule that a stranger does not reach runs nothing.
         code_files = facts.get("code_files") or 0
-        hollow = any(m.get("reached") is False for m in facts.get("submodules") or ()) and code_files <= WRAPPER_FILES
+        hollow = (
+            any(m.get("reached") is not True for m in facts.get("submodules") or ()) and code_files <= WRAPPER_FILES
+        )
         return bool(code_files) and not hollow and not _boilerplate(code_files, facts.get("code_sample") or ())
     if signal is Signal.WEIGHTS:
         return bool(facts.get("weights_open") and not facts.get("adapter_only")) and in_scope(receipt, context.sizes)

@@ -71,8 +71,20 @@ def test_a_repository_named_after_the_paper_is_its_own_and_a_common_word_inside_
 
 
 def test_a_place_that_names_the_paper_is_its_own_wherever_it_was_found():
-    found = own(paper("Nothing is linked."), [receipt("github:lab/unlinked", names_paper=["title"])], False)
+    found = own(paper("Nothing is linked."), [receipt("github:lab/unlinked", names_paper=["arxiv"])], False)
     assert found == ("github:lab/unlinked",)
+    named = own(paper("Nothing is linked."), [receipt("github:lab/foxtrot", names_paper=["title"])], False)
+    assert named == ("github:lab/foxtrot",)
+
+
+def test_a_strangers_readme_that_quotes_the_title_does_not_make_a_place_ours():
+    homework = receipt("github:stranger/homework", names_paper=["title"])
+    assert own(paper("Nothing is linked."), [homework], False) == ()
+
+
+def test_text_that_is_no_url_names_nothing_and_breaks_nothing():
+    assert subject("http://[::1").startswith("url:")
+    assert subject("https://exa\u2100mple.com/x").startswith("url:")
     page = receipt("url:https://arxiv.org/abs/2505.90001", names_paper=["title"])
     assert own(paper("Nothing is linked."), [page], False) == ()
 

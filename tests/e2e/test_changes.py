@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,8 +26,6 @@ def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edited]:
     for package in fingerprints.FIRST_PARTY:
         shutil.copytree(ROOT / package, tree / package, ignore=shutil.ignore_patterns("__pycache__", "_data"))
     monkeypatch.setattr(fingerprints, "_ROOT", tree)
-    walk = fingerprints._imports
-    monkeypatch.setattr(fingerprints, "_imports", functools.cache(lambda name, parsed: tuple(walk(name, parsed))))
     forget()
 
     def change(module: str, old: str, new: str) -> None:
