@@ -9,14 +9,14 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from pipeline.evidence import Json, Outcome
+from pipeline.sources.github_bytes import locate, opened
 from pipeline.sources.outcomes import Finding, Verdict, json_of, refused, undetermined
-from pipeline.sources.reach import Reach, bytes_seen, lfs_size, missed
-from pipeline.sources.reading import MEGABYTE, Entry, about_files, coming_soon, is_weights, links_in, names_paper
-from pipeline.sources.recorder import Answer, is_gone
+from pipeline.sources.reach import Reach, lfs_size
+from pipeline.sources.reading import MEGABYTE, Entry, about_files, coming_soon, links_in, names_paper
+from pipeline.sources.recorder import Answer
 from pipeline.textfiles import readable
 
 _NAME = re.compile(r"(?:https?://)?(?:www\.)?(?:github\.com/)?([\w.-]+)/([\w.-]+?)(?:\.git)?(?:[/?#].*)?", re.ASCII)
-_ASSET_WORD = re.compile(r"(?i)(weight|checkpoint|ckpt|pretrained|model)")
 NAMED = 20
 """Results of a search that its facts name."""
 _SHOWN = 200
@@ -150,7 +150,7 @@ def _repository(reach: Reach, repo: str, ref: str | None, *, readme: bool) -> Fi
     if isinstance(listing, tuple):
         return _closed(asked, listing, facts, full_name)
     unseen: list[str] = ["tree"] if listing.truncated else []
-    _locate(reach, full_name, str(listing.commit or branch), listing.submodules, unseen)
+    locate(reach, full_name, str(listing.commit or branch), listing.submodules, unseen)
     facts |= about_files(listing.entries) | {
         "commit": listing.commit if listing.entries else None,
         "empty": listing.empty,
@@ -177,7 +177,7 @@ def _repository(reach: Reach, repo: str, ref: str | None, *, readme: bool) -> Fi
         content["readme"] = text[:_README_CHARS]
     if readme:
         facts["release_assets"] = _assets(reach, full_name, unseen)
-    facts |= _opened(reach, full_name, str(listing.commit or branch), listing.entries, facts, unseen)
+    facts |= opened(reach, full_name, str(listing.commit or branch), listing.entries, facts, unseen)
     facts["unseen"] = unseen
     if listing.truncated and not facts["code_files"]:
         return _closed(asked, undetermined("tree_truncated"), facts, full_name)
@@ -292,35 +292,6 @@ def _add(listing: _Listing, entries: Sequence[dict[str, Any]], prefix: str) -> N
             listing.submodules.append({"path": path, "sha": entry.get("sha")})
 
 
-_SUBMODULE = re.compile(r"path\s*=\s*(\S+)\s+url\s*=\s*(\S+)|url\s*=\s*(\S+)\s+path\s*=\s*(\S+)")
-_LOCATED = 5
-"""Submodules of one repository whose homes are asked for."""
-
-
-def _locate(reach: Reach, full_name: str, ref: str, submodules: list[dict[str, Json]], unseen: list[str]) -> None:
-    """Say of each submodule where it lives and whether a stranger reaches that place: code may lie nowhere else.
-
-    `reached` is None where that was not found out; then `unseen` gains "submodules".
-    """
-    if not submodules:
-        return
-    told = reach.get(f"https://raw.githubusercontent.com/{full_name}/{ref}/.gitmodules")
-    text = told.body.decode(errors="replace") if told.status == 200 else ""
-    urls = {m[1] or m[4]: m[2] or m[3] for m in _SUBMODULE.finditer(text)}
-    for number, module in enumerate(submodules):
-        url = module["url"] = urls.get(str(module["path"]))
-        named = re.search(r"github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?/?$", url or "")
-        module["reached"] = _reached(reach, named[1]) if named and number < _LOCATED else None
-    if any(module["reached"] is None for module in submodules):
-        missed(unseen, "submodules")
-
-
-def _reached(reach: Reach, full_name: str) -> bool | None:
-    """Whether a stranger reaches a repository. Its page is asked for, never the API: a token would open more."""
-    answer = reach.recorder.ask("HEAD", f"https://github.com/{full_name}")
-    return True if answer.status == 200 else False if answer.status in (404, 410, 451) else None
-
-
 def _readme(reach: Reach, full_name: str, ref: str, entries: Sequence[Entry], unseen: list[str]) -> str:
     if not any(e.path.lower().split("/")[-1].startswith("readme") for e in entries):
         return ""
@@ -356,63 +327,6 @@ def _assets(reach: Reach, full_name: str, unseen: list[str]) -> list[dict[str, J
         for a in r.get("assets") or ()
         if isinstance(a, dict) and a.get("state", "uploaded") == "uploaded"
     ][:50]
-
-
-def _opened(
-    reach: Reach, full_name: str, ref: str, entries: Sequence[Entry], facts: dict[str, Json], unseen: list[str]
-) -> dict[str, Json]:
-    """What a stranger gets bytes of. Anonymous by construction: raw and media hosts are asked without credentials."""
-    sizes = {e.path: e.size or 0 for e in entries}
-    pointers: list[str] = []
-    weights: list[tuple[str, str]] = []
-    data: list[tuple[str, str]] = []
-    for entry in [*facts["weight_files"][:3], *facts["data_sample"][:3]]:
-        path = str(entry["path"])
-        url, size = f"https://raw.githubusercontent.com/{full_name}/{ref}/{quote(path)}", sizes.get(path, 0)
-        if size < 200:  # a pointer has about 130 bytes, and no weights file that few
-            read = reach.get(url, first=2048)
-            promised = lfs_size(read.body)
-            if bytes_seen(read) is None:
-                missed(unseen, "weights" if is_weights(path) else "data")
-            if promised is None:
-                continue
-            pointers.append(path)
-            url, size = f"https://media.githubusercontent.com/media/{full_name}/{ref}/{quote(path)}", promised
-        if is_weights(path):
-            if size >= MEGABYTE:
-                weights.append((path, url))
-        else:
-            data.append((path, url))
-    for asset in facts.get("release_assets", []):
-        name, url, size = str(asset["name"]), str(asset["url"]), asset["size"] or 0
-        if size >= MEGABYTE and (is_weights(name) or _ASSET_WORD.search(name)):
-            weights.append((f"release {asset['tag']}: {name}", url))
-    opened: dict[str, Json] = {
-        "lfs_pointers": pointers,
-        "weights_open": reach.opened("weights", weights, unseen),
-        "data_open": reach.opened("data", data, unseen),
-    }
-    # Listed and not handed over today (a quota, an outage) is neither there nor absent.
-    for kind, listed in (("weights", weights), ("data", data)):
-        if listed and not opened[f"{kind}_open"]:
-            missed(unseen, kind)
-    if reach.github_token and entries:
-        public = bool(opened["weights_open"] or opened["data_open"]) or _public(reach, full_name, ref, entries, facts)
-        opened["authenticated"] = not public
-        if public is None:
-            missed(unseen, "raw")
-    return opened
-
-
-def _public(reach: Reach, full_name: str, ref: str, entries: Sequence[Entry], facts: dict[str, Json]) -> bool | None:
-    """Whether a stranger reads a file of what was listed with a token; None where that was not found out."""
-    sizes = {e.path: e.size for e in entries}
-    paths = [*facts["code_sample"], *sizes]
-    path = str(next((p for p in paths if sizes[p] != 0), paths[0]))  # nobody gets bytes of an empty file
-    answer = reach.get(f"https://raw.githubusercontent.com/{full_name}/{ref}/{quote(path)}", first=2048)
-    if answer.status in (200, 206):
-        return True
-    return False if is_gone(answer.exchange) and answer.status is not None else None
 
 
 def file(reach: Reach, repo: str, path: str, ref: str | None) -> Finding:

@@ -1,0 +1,98 @@
+"""What a stranger gets of a GitHub repository: bytes of its weights and data, and its submodules. No token is sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from pipeline.evidence import Json
+from pipeline.sources.reach import Reach, bytes_seen, lfs_size, missed
+from pipeline.sources.reading import MEGABYTE, Entry, is_weights
+from pipeline.sources.recorder import is_gone
+
+_ASSET_WORD = re.compile(r"(?i)(weight|checkpoint|ckpt|pretrained|model)")
+_SUBMODULE = re.compile(r"path\s*=\s*(\S+)\s+url\s*=\s*(\S+)|url\s*=\s*(\S+)\s+path\s*=\s*(\S+)")
+_LOCATED = 5
+"""Submodules of one repository whose homes are asked for."""
+
+
+def locate(reach: Reach, full_name: str, ref: str, submodules: list[dict[str, Json]], unseen: list[str]) -> None:
+    """Say of each submodule where it lives and whether a stranger reaches that place: code may lie nowhere else.
+
+    `reached` is None where that was not found out; then `unseen` gains "submodules".
+    """
+    if not submodules:
+        return
+    told = reach.get(f"https://raw.githubusercontent.com/{full_name}/{ref}/.gitmodules")
+    text = told.body.decode(errors="replace") if told.status == 200 else ""
+    urls = {m[1] or m[4]: m[2] or m[3] for m in _SUBMODULE.finditer(text)}
+    for number, module in enumerate(submodules):
+        url = module["url"] = urls.get(str(module["path"]))
+        named = re.search(r"github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?/?$", url or "")
+        module["reached"] = _reached(reach, named[1]) if named and number < _LOCATED else None
+    if any(module["reached"] is None for module in submodules):
+        missed(unseen, "submodules")
+
+
+def _reached(reach: Reach, full_name: str) -> bool | None:
+    """Whether a stranger reaches a repository. Its page is asked for, never the API: a token would open more."""
+    answer = reach.recorder.ask("HEAD", f"https://github.com/{full_name}")
+    return True if answer.status == 200 else False if answer.status in (404, 410, 451) else None
+
+
+def opened(
+    reach: Reach, full_name: str, ref: str, entries: Sequence[Entry], facts: dict[str, Json], unseen: list[str]
+) -> dict[str, Json]:
+    """What a stranger gets bytes of. Anonymous by construction: raw and media hosts are asked without credentials."""
+    sizes = {e.path: e.size or 0 for e in entries}
+    pointers: list[str] = []
+    weights: list[tuple[str, str]] = []
+    data: list[tuple[str, str]] = []
+    for entry in [*facts["weight_files"][:3], *facts["data_sample"][:3]]:
+        path = str(entry["path"])
+        url, size = f"https://raw.githubusercontent.com/{full_name}/{ref}/{quote(path)}", sizes.get(path, 0)
+        if size < 200:  # a pointer has about 130 bytes, and no weights file that few
+            read = reach.get(url, first=2048)
+            promised = lfs_size(read.body)
+            if bytes_seen(read) is None:
+                missed(unseen, "weights" if is_weights(path) else "data")
+            if promised is None:
+                continue
+            pointers.append(path)
+            url, size = f"https://media.githubusercontent.com/media/{full_name}/{ref}/{quote(path)}", promised
+        if is_weights(path):
+            if size >= MEGABYTE:
+                weights.append((path, url))
+        else:
+            data.append((path, url))
+    for asset in facts.get("release_assets", []):
+        name, url, size = str(asset["name"]), str(asset["url"]), asset["size"] or 0
+        if size >= MEGABYTE and (is_weights(name) or _ASSET_WORD.search(name)):
+            weights.append((f"release {asset['tag']}: {name}", url))
+    told: dict[str, Json] = {
+        "lfs_pointers": pointers,
+        "weights_open": reach.opened("weights", weights, unseen),
+        "data_open": reach.opened("data", data, unseen),
+    }
+    # Listed and not handed over today (a quota, an outage) is neither there nor absent.
+    for kind, listed in (("weights", weights), ("data", data)):
+        if listed and not told[f"{kind}_open"]:
+            missed(unseen, kind)
+    if reach.github_token and entries:
+        public = bool(told["weights_open"] or told["data_open"]) or _public(reach, full_name, ref, entries, facts)
+        told["authenticated"] = not public
+        if public is None:
+            missed(unseen, "raw")
+    return told
+
+
+def _public(reach: Reach, full_name: str, ref: str, entries: Sequence[Entry], facts: dict[str, Json]) -> bool | None:
+    """Whether a stranger reads a file of what was listed with a token; None where that was not found out."""
+    sizes = {e.path: e.size for e in entries}
+    paths = [*facts["code_sample"], *sizes]
+    path = str(next((p for p in paths if sizes[p] != 0), paths[0]))  # nobody gets bytes of an empty file
+    answer = reach.get(f"https://raw.githubusercontent.com/{full_name}/{ref}/{quote(path)}", first=2048)
+    if answer.status in (200, 206):
+        return True
+    return False if is_gone(answer.exchange) and answer.status is not None else None
