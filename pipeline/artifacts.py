@@ -128,8 +128,9 @@ def clause(link: Link) -> str:
     if not found:
         return link.sentence
     start = max((m.end() for m in _CLAUSE.finditer(before)), default=0)
-    # What follows counts only where nothing stands before: "URL holds our code".
-    return before[start:] + found if before[start:].strip(" (:") else f"{found}{_CLAUSE.split(after, maxsplit=1)[0]}"
+    # What follows counts only where nothing stands before: "URL holds our code". Words inside a URL say nothing.
+    words = before[start:] if before[start:].strip(" (:") else _CLAUSE.split(after, maxsplit=1)[0]
+    return words if "://" in found else words + found
 
 
 _COMMON = frozenset(
@@ -242,6 +243,7 @@ def own(paper: Paper, receipts: Sequence[Receipt], has_supplement: bool) -> tupl
     foreign = {
         subject(link.url) for link in paper.links if link.visible and _FOREIGN.search(clause(link))
     } - found.keys()
+    shown = {subject(link.url) for link in paper.links if link.visible} - foreign
     if has_supplement:
         found["supplement:"] = None
     for receipt in receipts:
@@ -249,7 +251,8 @@ def own(paper: Paper, receipts: Sequence[Receipt], has_supplement: bool) -> tupl
         ours = not receipt.subject.startswith("search:") and not (a_page and on(url(receipt.subject), PAPER_HOSTS))
         how = set(receipt.facts.get("names_paper") or ())
         # Anybody's README may quote a title; its arXiv id, its authors, or its name beside the title are the authors'.
-        names_back = ours and (how & {"arxiv", "authors"} or (how and named_after(url(receipt.subject), paper.title)))
+        meant = receipt.subject in shown or named_after(url(receipt.subject), paper.title)
+        names_back = ours and (how & {"arxiv", "authors"} or (how and meant))
         if names_back or _asked(receipt) & found.keys():
             found[receipt.subject] = None
     for receipt in receipts:

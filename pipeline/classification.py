@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from pipeline import artifacts, compute, reference
+from pipeline import artifacts, reference
 from pipeline.answers import Answer, ComputeWord, DatasetWord, Episode, TargetWord
 from pipeline.corpus import Exclusion, PaperRecord
 from pipeline.derivation import ClaimInput, Derivation, Inputs, InventoryChoice, PartInput, Rules, derive
@@ -205,10 +205,9 @@ def _part(word: ComputeWord, paper: Paper) -> PartInput:
     known = bool(word.quote) and paper.find(word.quote) is not None
     told = [m for m in paper.compute if known and _overlap(word.quote, m.sentence or m.quote)]
     times = any(m.hours or m.hours_range or m.time_per_epoch or m.time_per_step or m.flops for m in told)
-    devices = {d.id for m in paper.compute for name in m.devices if (d := compute.match_device(name)) is not None}
-    device = compute.match_device(word.device) if word.device else None
     cpu = word.cpu_only and any(m.cpu_only for m in paper.compute)
-    named = known and (device is None or device.id in devices or cpu)
+    printed = paper.text.casefold()
+    named = known and (cpu or all(part in printed for part in word.device.casefold().split()))
     return PartInput(
         kind=word.kind,
         device=word.device if named else "",

@@ -31,6 +31,7 @@ def receipt(name: str, **facts) -> Receipt:
     [
         r"Our code is available at \url{https://github.com/ours/mine}.",
         r"Implementation: \url{https://github.com/ours/mine}.",
+        r"Our implementation is a fork of a public code base and is available at \url{https://github.com/ours/mine}.",
         r"See the code on GitHub (\url{https://github.com/ours/mine}).",
         r"We release everything\footnote{\url{https://github.com/ours/mine}}.",
         r"We build on nanoGPT (\url{https://github.com/karpathy/nanoGPT}) and release our code at \url{https://github.com/ours/mine}.",
@@ -75,6 +76,11 @@ def test_a_place_that_names_the_paper_is_its_own_wherever_it_was_found():
     assert found == ("github:lab/unlinked",)
     named = own(paper("Nothing is linked."), [receipt("github:lab/foxtrot", names_paper=["title"])], False)
     assert named == ("github:lab/foxtrot",)
+
+
+def test_words_inside_a_url_say_nothing_about_it():
+    links = paper(r"Our code is at \url{https://github.com/ours/rnn-baselines}.").links
+    assert [presented_as_own(link) for link in links] == [True]
 
 
 def test_a_strangers_readme_that_quotes_the_title_does_not_make_a_place_ours():
