@@ -83,6 +83,12 @@ class Expander:
             self.frames.append(frame)  # a spent macro frame is dropped: tail calls cost no depth
         self.frame = Frame(toks)
 
+    def spend(self, steps: int) -> None:
+        """Pay for work that no pushed token pays for."""
+        self.budget -= steps
+        if self.budget < 0:
+            raise OutOfBudget
+
     def pop(self) -> bool:
         """Leave a spent frame; False at the end of everything."""
         close = self.frame.close
@@ -365,6 +371,9 @@ class Expander:
                 if isinstance(meaning, Macro):
                     if not meaning.params:
                         meaning.used = True
+                        self.budget -= len(meaning.body)
+                        if self.budget < 0:  # the walk stops at its next push; here a short text is cut
+                            break
                         out.append(self.flat(meaning.body, depth + 1))
                     continue
                 if isinstance(meaning, str):

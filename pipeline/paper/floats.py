@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
 from pipeline.paper import symbols
@@ -12,6 +13,7 @@ from pipeline.paper.tables import Tabular
 from pipeline.paper.tokens import Source
 
 NEAR = 4_000  # characters between a \captionof outside a float and its tabular
+MAX_IN_FLOAT = 300  # captions, labels and pictures of one float that are told apart
 
 
 @dataclass(slots=True)
@@ -79,15 +81,22 @@ def close_float(r: Renderer, name: str) -> None:
 def share(items: list[Item], tables: list[Tabular]) -> None:
     """Tables to captions: all to a single one, pair by pair when as many, else the nearest before or after."""
     wanting = [i for i in items if i.kind == "table"] or items
+    if len(wanting) != len(tables):
+        wanting = wanting[:MAX_IN_FLOAT]
     for k, table in enumerate(tables):
         if len(wanting) == 1:
             item = wanting[0]
         elif len(wanting) == len(tables):
             item = wanting[k]
         else:
-            item = min(wanting, key=lambda i: (min(abs(i.offset - table.start), abs(i.offset - table.end)), i.offset))
+            item = min(wanting, key=lambda i: (distance(table, i), i.offset))
         item.tables.append(table)
         table.item = item
+
+
+def distance(table: Tabular, item: Item) -> int:
+    """Characters between a caption and the nearer end of a table."""
+    return min(abs(table.start - item.offset), abs(table.end - item.offset))
 
 
 def own_table(r: Renderer, table: Tabular) -> None:
@@ -109,6 +118,7 @@ def printed(r: Renderer, counter: str, value: str, depth: int = 0) -> str:
         return value
     out = []
     toks = list(macro.body[:40])
+    r.tex.spend(len(toks))
     style = ""
     for token in toks:
         if token in ("\\arabic", "\\Alph", "\\alph", "\\roman", "\\Roman", "\\value"):
@@ -174,7 +184,7 @@ def start_caption(r: Renderer, kind: str, floating: Float | None, starred: bool)
     r.items.append(item)
     if floating is not None:
         floating.items.append(item)
-        for label in floating.labels:
+        for label in floating.labels[:MAX_IN_FLOAT]:
             r.notes.labels.setdefault(label, number)
             item.label = item.label or label
     r.here_number = number
@@ -187,7 +197,7 @@ def start_caption(r: Renderer, kind: str, floating: Float | None, starred: bool)
     start, pieces = r.pos, len(r.out)
 
     def close() -> None:
-        item.caption = "".join(r.out[pieces:]).strip()
+        item.caption = r.tail(pieces)
         r.notes.marks.append((start, r.pos, "caption"))
         r.paragraph()
 
@@ -207,7 +217,7 @@ def subcaption(r: Renderer) -> None:
     pieces = len(r.out)
 
     def close() -> None:
-        text = f"({letter}) " + "".join(r.out[pieces:]).strip()
+        text = f"({letter}) " + r.tail(pieces)
         r.notes.marks.append((start, r.pos, "caption"))
         for table in floating.tables[-1:]:
             table.subcaption = table.subcaption or text
@@ -220,18 +230,20 @@ def graphics(r: Renderer, token: str) -> None:
     r.tex.optional()
     r.tex.optional()
     name = re.sub(r"\s+", "", r.tex.flat(r.tex.argument()))[:300]
-    if r.floats and name:
+    if r.floats and name and len(r.floats[-1].graphics) < MAX_IN_FLOAT:
         r.floats[-1].graphics.append(name)
 
 
 def settle(r: Renderer) -> None:
     """\\captionof and \\caption outside floats: each takes the nearest tabular no float owns."""
-    free = [t for t in r.tables if t.item is None]
+    free = [t for t in r.tables if t.item is None]  # in the order of the text, none inside another
+    starts, ends = [t.start for t in free], [t.end for t in free]
     for item in r.items:
         if item.floating or item.tables or item.kind != "table":
             continue
-        near = [t for t in free if t.item is None and min(abs(t.start - item.offset), abs(t.end - item.offset)) < NEAR]
+        around = free[bisect_left(ends, item.offset - NEAR) : bisect_right(starts, item.offset + NEAR)]
+        near = [t for t in around if t.item is None and distance(t, item) < NEAR]
         if near:
-            table = min(near, key=lambda t: (min(abs(t.start - item.offset), abs(t.end - item.offset)), t.start))
+            table = min(near, key=lambda t: (distance(t, item), t.start))
             table.item = item
             item.tables.append(table)

@@ -12,8 +12,8 @@ from pipeline.paper import bibliography, sentences, structure
 from pipeline.paper.model import Anchor, Place
 from pipeline.paper.notes import RawLink
 from pipeline.paper.render import Renderer
+from pipeline.paper.writer import MAX_PIECE
 
-MAX_PIECE = 20_000  # characters of a title, caption, cell or visible link text
 _PLACEHOLDER = re.compile(
     r"\x00([^\x00\n]{0,400})\x00|\x01([tp])([^\x01\n]*)\x01([^\x01\n]*)\x01([^\x01\n]*)\x01|[\x00\x01\x02]"
 )
@@ -52,6 +52,7 @@ class Layout:
         self.text = (header + body).rstrip() + "\n"
         self.spans = sentences.spans(self.text)
         self.starts = [s for s, _ in self.spans]
+        self.quoted: dict[tuple[int, int], str] = {}
         self.marks = sorted((self.at(a), self.at(b), p) for a, b, p in notes.marks if p != "none" and a >= 0)
         if self.inserted[1]:
             start = self.final(self.inserted[0])
@@ -252,5 +253,7 @@ class Layout:
         return self.spans[k] if k >= 0 else (0, 0)
 
     def sentence(self, offset: int) -> str:
-        start, end = self.sentence_span(offset)
-        return self.text[start:end]
+        span = self.sentence_span(offset)
+        if span not in self.quoted:  # one string for all who quote it
+            self.quoted[span] = self.text[span[0] : span[1]]
+        return self.quoted[span]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import urlsplit
 
 MAX_URL = 2_000
 
@@ -54,6 +55,15 @@ def clean_url(raw: str) -> str:
     if not re.search(r"[A-Za-z0-9-]\.[A-Za-z]{2,}|\d\.\d", host):
         return ""
     return f"{scheme.lower()}://{host.lower()}{slash}{path}"
+
+
+def parses(url: str) -> bool:
+    """Whether the standard library can take the address apart; whoever reads Paper.links relies on it."""
+    try:
+        urlsplit(url)
+    except ValueError:
+        return False
+    return True
 
 
 def trim(url: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pipeline.paper import bibliography, dispatch, floats
 from pipeline.paper.bundle import Bundle, choose_main, source_hash
 from pipeline.paper.layout import Layout
-from pipeline.paper.links import bare_urls, looks_linked, urls_in_source
+from pipeline.paper.links import bare_urls, looks_linked, parses, urls_in_source
 from pipeline.paper.model import (
     Anchor,
     Figure,
@@ -57,6 +57,7 @@ class _Parts(Layout):
         abstract = " ".join(self.text[a:b].strip() for a, b, p in self.marks if p == "abstract").strip()
         sections = self.sections()
         listed = self.sentence_values(sections)
+        links = self.links()
         tables = tuple(self.table(t) for t in r.tables)
         warnings = tuple(dict.fromkeys(r.warnings))
         if len(warnings) > MAX_WARNINGS:
@@ -68,7 +69,7 @@ class _Parts(Layout):
             abstract=abstract,
             text=self.text,
             sections=sections,
-            links=self.links(),
+            links=links,
             tables=tables,
             figures=self.figures(),
             inventory=self.inventory(),
@@ -135,13 +136,16 @@ class _Parts(Layout):
             )
         raw += [(-1, -1, link) for link in self.unrendered()]
         raw += [(-1, -1, link) for link in bibliography.uncited_links(r)]
+        r.warnings += [f"{k.url[:200]!r} is no address: the link is left out" for _, _, k in raw if not parses(k.url)]
+        raw = [found for found in raw if parses(found[2].url)]
         citing: dict[str, list[str]] = {}
         for key, offset in self.cites:
             sentence = self.sentence(offset)
             if sentence not in citing.setdefault(key, []) and len(citing[key]) < 8:
                 citing[key].append(sentence)
-        bib_starts = [(self.at(o), k) for o, k in r.bib_starts]
-        found = [self.link(start, link, citing, bib_starts) for start, _, link in raw]
+        bib_keys = [k for _, k in r.bib_starts]
+        bib_starts = [self.at(o) for o, _ in r.bib_starts]
+        found = [self.link(start, link, citing, bib_starts, bib_keys) for start, _, link in raw]
         return tuple(
             sorted(
                 found,
@@ -149,7 +153,9 @@ class _Parts(Layout):
             )
         )
 
-    def link(self, start: int, link: RawLink, citing: dict[str, list[str]], bib_starts: list[tuple[int, str]]) -> Link:
+    def link(
+        self, start: int, link: RawLink, citing: dict[str, list[str]], bib_starts: list[int], bib_keys: list[str]
+    ) -> Link:
         place = link.place or self.place_at(start)
         if link.source is None:
             path, line = self.located(start)
@@ -157,8 +163,8 @@ class _Parts(Layout):
             path, line = link.source.path, link.source.line_of(link.index)
         key = link.key
         if place == "bibliography" and not key and bib_starts:
-            k = bisect_right([s for s, _ in bib_starts], start) - 1
-            key = bib_starts[k][1] if k >= 0 else ""
+            k = bisect_right(bib_starts, start) - 1
+            key = bib_keys[k] if k >= 0 else ""
         return Link(
             url=link.url,
             visible_text=self.resolve(link.text),
@@ -251,11 +257,10 @@ class _Parts(Layout):
         )
 
     def inventory(self) -> tuple[InventoryItem, ...]:
-        referring: dict[str, list[str]] = {}
+        sentences: dict[str, dict[str, None]] = {}
         for key, offset in self.refs:
-            sentence = self.sentence(offset)
-            if sentence not in referring.setdefault(key, []):
-                referring[key].append(sentence)
+            sentences.setdefault(key, {}).setdefault(self.sentence(offset))
+        referring = {key: tuple(found) for key, found in sentences.items()}
         found = []
         for item in self.r.items:
             numeric = sum(c is not None and c.value is not None for t in item.tables for row in t.grid for c in row)
@@ -265,7 +270,7 @@ class _Parts(Layout):
                     number=item.number,
                     label=item.label,
                     caption=self.resolve(item.caption),
-                    referred_from=tuple(referring.get(item.label, ())) if item.label else (),
+                    referred_from=referring.get(item.label, ()) if item.label else (),
                     results=numeric >= 2,
                     anchor=self.item_anchor(item),
                     place="appendix" if item.appendix else "body",

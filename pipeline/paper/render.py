@@ -20,6 +20,7 @@ from pipeline.paper.tokens import Source, tokenize
 from pipeline.paper.writer import MAX_TEXT, SPACE, Writer, quotes
 
 MAX_DEPTH = 400  # open groups and environments that are still told apart
+MAX_OPEN = 60  # open captions, headings, footnotes, links: whoever opens more has left them open
 MAX_HIDDEN_LINKS = 2_000  # links in comments and skipped branches
 
 _SPECIAL = frozenset("\\{}$&~^_#%\n")
@@ -36,6 +37,7 @@ class Renderer(Writer):
         self.notes = Notes()
         self.display = False
         self.groups: list[Callable[[], None] | None] = []
+        self.waiting = 0  # of these, the ones `group` opened with something to do at their end
         self.envs: list[Env] = []
         self.counters: dict[str, int] = {}
         self.here_number = ""  # what \label names now
@@ -67,6 +69,12 @@ class Renderer(Writer):
     def group(self, close: Callable[[], None] | None) -> None:
         """Open the group that should follow; `close` runs at its end (at once when no group follows)."""
         token = self.tex.skip_space()
+        if close is not None:
+            if self.waiting >= MAX_OPEN:
+                close()
+                close = None
+            else:
+                close = self.counted(close)
         if token == "{":
             self.tex.frame.i += 1
             self.groups.append(close)
@@ -76,6 +84,15 @@ class Renderer(Writer):
                 self.groups.append(close)
             else:
                 close()
+
+    def counted(self, close: Callable[[], None]) -> Callable[[], None]:
+        self.waiting += 1
+
+        def closing() -> None:
+            self.waiting -= 1
+            close()
+
+        return closing
 
     def close_group(self) -> None:
         if self.groups:
@@ -167,6 +184,7 @@ class Renderer(Writer):
         except OutOfBudget:
             self.envs.clear()
             self.groups.clear()
+            self.waiting = 0
         while self.buffers:
             rest = self.close_buffer()
             if self.pos < MAX_TEXT:
@@ -371,7 +389,7 @@ class Renderer(Writer):
         link = self.add_link(raw, start, start, "")
 
         def close() -> None:
-            text = "".join(self.out[pieces:]).strip()
+            text = self.tail(pieces)
             if link is None:
                 return
             link.text = text

@@ -23,6 +23,7 @@ def begin_document(r: Renderer, token: str) -> None:
     r.space = True
     r.math = False
     r.groups.clear()
+    r.waiting = 0
     r.envs.clear()
     r.cell = None
 
@@ -57,7 +58,7 @@ def heading(r: Renderer, token: str) -> None:
     r.space = True
 
     def close() -> None:
-        title = "".join(r.out[pieces:]).strip()
+        title = r.tail(pieces)
         if _APPENDIX.match(title) and level == 1:
             mark_appendix(r, start)
         r.notes.headings.append(Heading(title, start, level, r.appendix, number))

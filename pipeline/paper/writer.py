@@ -8,6 +8,7 @@ import unicodedata
 from pipeline.paper.expand import OutOfBudget
 
 MAX_TEXT = 5_000_000  # characters written
+MAX_PIECE = 20_000  # characters of a title, caption, cell or visible link text
 
 SPACE = re.compile(r"\s+")
 
@@ -66,9 +67,9 @@ class Writer:
             return
         self.emit("\n" if last.endswith("\n") else "\n\n")
 
-    def tail(self, index: int, start: int) -> str:
-        """What was written since `self.out` had `index` pieces."""
-        return "".join(self.out[index:])
+    def tail(self, index: int) -> str:
+        """What was written since `self.out` had `index` pieces, at most MAX_PIECE of them: no title is longer."""
+        return "".join(self.out[index : index + MAX_PIECE])[:MAX_PIECE].strip()
 
     def open_buffer(self) -> None:
         self.buffers.append((self.out, self.pos, self.space))
