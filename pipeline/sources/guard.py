@@ -26,6 +26,13 @@ _LOCAL_NAMES = (
     "home.arpa",
     "localdomain",
     "onion",
+    "svc",
+    "test",
+)
+# Assigned or once assigned, and yet no place where a stranger's server stands: IETF protocol assignments (192.0.0.0/24),
+# 6to4 relays (RFC 7526), addresses of a site (RFC 3879), local NAT64 (RFC 8215). Python counts some of them as global.
+_NO_PLACE = tuple(
+    map(ipaddress.ip_network, ("192.0.0.0/24", "192.88.99.0/24", "fec0::/10", "64:ff9b:1::/48", "::ffff:0:0:0/96"))
 )
 _HOST = re.compile(r"[a-z0-9_\-.:\u0080-\uffff]+")
 
@@ -88,6 +95,8 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 def is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
     """Whether a stranger on the internet could reach the address; IPv4 inside IPv6 counts as what it carries."""
+    if any(address in network for network in _NO_PLACE):
+        return False
     if isinstance(address, ipaddress.IPv6Address):
         carried = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
         if carried is not None:
