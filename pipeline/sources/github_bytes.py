@@ -4,17 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from urllib.parse import quote
+from urllib.parse import quote, urljoin
 
 from pipeline.evidence import Json
+from pipeline.sources.pages import doubtful, is_html, read_page, says_gone, wall
 from pipeline.sources.reach import Reach, bytes_seen, lfs_size, missed
 from pipeline.sources.reading import MEGABYTE, Entry, is_weights
 from pipeline.sources.recorder import is_gone
 
 _ASSET_WORD = re.compile(r"(?i)(weight|checkpoint|ckpt|pretrained|model)")
-_SUBMODULE = re.compile(r"path\s*=\s*(\S+)\s+url\s*=\s*(\S+)|url\s*=\s*(\S+)\s+path\s*=\s*(\S+)")
+_SETTING = re.compile(r"\s*(path|url)\s*=\s*(\S+)\s*")
+_SSH = re.compile(r"(?:ssh://)?git@([\w.-]+)[:/](\S+)")
 _LOCATED = 5
 """Submodules of one repository whose homes are asked for."""
+_MODULES_BYTES = 64 << 10
+
+
+def homes(text: str) -> dict[str, str]:
+    """Where submodules live, by path, as the text of a `.gitmodules` says."""
+    found: dict[str, str] = {}
+    section: dict[str, str] = {}
+    for line in text.splitlines():
+        if line.lstrip().startswith("["):
+            section = {}
+        elif told := _SETTING.fullmatch(line):
+            section[told[1]] = told[2]
+            if len(section) == 2:
+                found[section["path"]] = section["url"]
+    return found
 
 
 def locate(reach: Reach, full_name: str, ref: str, submodules: list[dict[str, Json]], unseen: list[str]) -> None:
@@ -24,21 +41,33 @@ def locate(reach: Reach, full_name: str, ref: str, submodules: list[dict[str, Js
     """
     if not submodules:
         return
-    told = reach.get(f"https://raw.githubusercontent.com/{full_name}/{ref}/.gitmodules")
-    text = told.body.decode(errors="replace") if told.status == 200 else ""
-    urls = {m[1] or m[4]: m[2] or m[3] for m in _SUBMODULE.finditer(text)}
+    told = reach.get(f"https://raw.githubusercontent.com/{full_name}/{ref}/.gitmodules", limit=_MODULES_BYTES)
+    known = homes(told.body.decode(errors="replace") if told.status == 200 else "")
     for number, module in enumerate(submodules):
-        url = module["url"] = urls.get(str(module["path"]))
-        named = re.search(r"github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?/?$", url or "")
-        module["reached"] = _reached(reach, named[1]) if named and number < _LOCATED else None
+        url = module["url"] = known.get(str(module["path"]))
+        module["reached"] = _reached(reach, full_name, url) if url and number < _LOCATED else None
     if any(module["reached"] is None for module in submodules):
         missed(unseen, "submodules")
 
 
-def _reached(reach: Reach, full_name: str) -> bool | None:
-    """Whether a stranger reaches a repository. Its page is asked for, never the API: a token would open more."""
-    answer = reach.recorder.ask("HEAD", f"https://github.com/{full_name}")
-    return True if answer.status == 200 else False if answer.status in (404, 410, 451) else None
+def _reached(reach: Reach, full_name: str, home: str) -> bool | None:
+    """Whether a stranger reaches a submodule's home. Its page is asked for, never an API: a token would open more."""
+    try:
+        url = urljoin(f"https://github.com/{full_name}/", _SSH.sub(r"https://\1/\2", home))
+    except ValueError:
+        return None
+    named = re.fullmatch(r"https?://(?:www\.)?github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?", url)
+    if named:
+        answer = reach.recorder.ask("HEAD", f"https://github.com/{named[1]}")
+    elif url.startswith(("https://", "http://")):
+        answer = reach.get(url)
+    else:
+        return None
+    if answer.status == 200:
+        told, final = answer.headers.get("content-type", ""), answer.exchange.final_url
+        page = read_page(answer.body, told, final) if is_html(told, answer.body) and answer.body else None
+        return True if page is None else None if doubtful(page) else not (wall(page, final) or says_gone(page))
+    return False if answer.status in (404, 410, 451) else None
 
 
 def opened(

@@ -29,7 +29,7 @@ _LOCAL_NAMES = (
     "svc",
     "test",
 )
-# Assigned or once assigned, and yet no place where a stranger's server stands: IETF protocol assignments (192.0.0.0/24),
+# Assigned or once assigned, and yet no place where a stranger's server stands: protocol assignments (192.0.0.0/24),
 # 6to4 relays (RFC 7526), addresses of a site (RFC 3879), local NAT64 (RFC 8215). Python counts some of them as global.
 _NO_PLACE = tuple(
     map(ipaddress.ip_network, ("192.0.0.0/24", "192.88.99.0/24", "fec0::/10", "64:ff9b:1::/48", "::ffff:0:0:0/96"))

@@ -142,7 +142,7 @@ def _repository(reach: Reach, repo: str, ref: str | None, *, readme: bool) -> Fi
     if verdict is not None:
         return _closed(asked, verdict)
     full_name = str(told["full_name"])
-    facts = _metadata(told, asked)
+    facts, elsewhere = _metadata(told, asked), moved(asked, full_name)
     if told.get("disabled"):
         return _closed(asked, (Outcome.GATED, "disabled_by_host"), facts, full_name)
     branch = ref or str(told.get("default_branch") or "HEAD")
@@ -171,10 +171,14 @@ def _repository(reach: Reach, repo: str, ref: str | None, *, readme: bool) -> Fi
         "submodules": listing.submodules,
         "tree": [{"path": e.path, "size": e.size} for e in listing.entries],
     }
-    if readme and not listing.empty:
+    if (readme or elsewhere) and not listing.empty:
         text = _readme(reach, full_name, str(listing.commit or branch), listing.entries, unseen)
-        facts |= about_readme(reach, f"{told.get('description') or ''}\n{text}")
-        content["readme"] = text[:_README_CHARS]
+        about = about_readme(reach, f"{told.get('description') or ''}\n{text}")
+        if elsewhere and not about["names_paper"]:
+            facts["moved_elsewhere"] = True
+        if readme:
+            facts |= about
+            content["readme"] = text[:_README_CHARS]
     if readme:
         facts["release_assets"] = _assets(reach, full_name, unseen)
     facts |= opened(reach, full_name, str(listing.commit or branch), listing.entries, facts, unseen)
@@ -218,6 +222,12 @@ def _metadata(told: dict[str, Any], asked: str) -> dict[str, Json]:
     if full_name.lower() != asked.lower():
         facts["asked"] = asked
     return facts
+
+
+def moved(asked: str, full_name: str) -> bool:
+    """Whether neither owner nor name is what was asked for: such a place may be another paper's by now."""
+    before, after = asked.lower().split("/"), full_name.lower().split("/")
+    return len(before) == len(after) and all(old != new for old, new in zip(before, after, strict=True))
 
 
 def about_readme(reach: Reach, text: str) -> dict[str, Json]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from urllib.parse import quote, urlencode
 
 from pipeline.evidence import Json, Outcome
-from pipeline.sources.on_github import NAMED, about_readme, invalid
+from pipeline.sources.on_github import NAMED, about_readme, invalid, moved
 from pipeline.sources.outcomes import Finding, Verdict, refused, undetermined
 from pipeline.sources.reach import Reach
 from pipeline.sources.reading import (
@@ -90,7 +90,8 @@ def repository(reach: Reach, repo: str, kind: str) -> Finding:
         verdict = undetermined("answer is not a repository")
     if verdict is not None:
         return _closed(which, name, verdict)
-    name, facts = str(told["id"]), _metadata(told, which, name)
+    asked, name = name, str(told["id"])
+    facts = _metadata(told, which, asked)
     entries = [
         Entry(str(s["rfilename"]), _size(s))
         for s in told.get("siblings") or ()
@@ -103,6 +104,8 @@ def repository(reach: Reach, repo: str, kind: str) -> Finding:
         return _closed(which, name, (Outcome.GATED, "disabled_by_host"), facts)
     revision = str(told.get("sha") or "main")
     card = _card(reach, which, name, revision, entries, facts)
+    if moved(asked, name) and not facts["names_paper"]:
+        facts["moved_elsewhere"] = True
     gated = told.get("gated")
     if gated:
         return _closed(which, name, (Outcome.GATED, str(gated) if isinstance(gated, str) else "gated"), facts)
@@ -188,7 +191,7 @@ def _size(entry: dict[str, Any]) -> int | None:
 
 
 def _next(link: str) -> str | None:
-    match = re.search(r'<([^>]+)>\s*;\s*rel="?next"?', link)
+    match = re.search(r'<([^<>]+)>\s*;\s*rel="?next"?', link)
     return match[1] if match and match[1].startswith(f"{_HOST}/") else None
 
 

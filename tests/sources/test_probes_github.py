@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
 from pipeline.evidence import Claim, Context, Outcome, Signal, label
+from pipeline.sources.github_bytes import homes
 
 README = "# Lantern Attention for Foggy Graphs\nSee https://huggingface.co/fog/lantern-7b. arXiv:2505.00001v2\n"
 CODE = {"README.md": README, "train.py": "print('train')\n", "evaluate.py": "print('eval')\n", "LICENSE": "MIT\n"}
@@ -78,6 +80,26 @@ def test_a_renamed_repository_is_followed_and_both_names_are_kept(town: Any) -> 
     receipt, _ = town.probes().github_repo("old/name")
     assert receipt.subject == "github:fog/lantern"
     assert (receipt.facts["asked"], receipt.facts["full_name"]) == ("old/name", "fog/lantern")
+
+
+@pytest.mark.parametrize(
+    ("asked", "text", "elsewhere"),
+    [
+        ("old/name", "# Cheese graders", True),
+        ("old/name", README, None),
+        ("old/lantern", "# Cheese", None),
+        ("fog/name", "# Cheese", None),
+    ],
+)
+@pytest.mark.parametrize("tool", ["github_repo", "github_tree"])
+def test_a_place_of_another_owner_and_name_that_does_not_name_the_paper_is_told(
+    town: Any, asked: str, text: str, elsewhere: bool | None, tool: str
+) -> None:
+    town.repo(asked, {}, renamed_to="fog/lantern")
+    town.repo("fog/lantern", {**CODE, "README.md": text})
+    receipt = town.probes().call(tool, {"repo": asked}).receipt
+    assert receipt.outcome is Outcome.AVAILABLE
+    assert receipt.facts.get("moved_elsewhere") is elsewhere
 
 
 def test_archives_and_forks_are_told(town: Any) -> None:
@@ -318,3 +340,38 @@ def test_a_bad_argument_is_no_evidence(town: Any, repo: str) -> None:
         receipt, _ = town.probes().call(tool, {"repo": repo})
         assert receipt.outcome is Outcome.UNDETERMINED
     assert town.probes().call("github_repo", {"repo": 7}).receipt.reason.startswith("invalid_argument")
+
+
+@pytest.mark.parametrize(
+    ("url", "status", "body", "reached"),
+    [
+        ("https://gitlab.example.org/fog/core.git", 200, "a repository", True),
+        ("git@gitlab.example.org:fog/core.git", 200, "a repository", True),
+        ("https://gitlab.example.org/fog/core.git", 404, "", False),
+        ("https://gitlab.example.org/fog/core.git", 503, "", None),
+        (
+            "https://gitlab.example.org/fog/core.git",
+            200,
+            '<html><title>Sign in</title><input type="password"></html>',
+            False,
+        ),
+        ("git://gitlab.example.org/fog/core.git", 200, "a repository", None),
+        ("http://[::1", 200, "a repository", None),
+    ],
+)
+def test_a_submodule_of_another_host_is_asked_for(
+    town: Any, url: str, status: int, body: str, reached: bool | None
+) -> None:
+    town.site("gitlab.example.org", {"path": "/fog/core.git", "status": status, "body": body})
+    town.repo("fog/lantern", CODE, submodules=[{"path": "core", "url": url}])
+    facts = town.probes().github_repo("fog/lantern").receipt.facts
+    assert [m["reached"] for m in facts["submodules"]] == [reached]
+    assert facts["unseen"] == ([] if reached is not None else ["submodules"])
+
+
+def test_a_list_of_submodules_is_read_in_a_moment_whatever_it_holds() -> None:
+    started = time.monotonic()
+    for text in ("path=" * 13_000, "path=path=" * 6_500 + " url", "path = " + " " * 65_000 + "\nurl" + " " * 65_000):
+        assert homes(text) == {}
+    assert time.monotonic() - started < 1
+    assert homes('[submodule "a"]\n\turl = ../b.git\n\tpath = x/a\n') == {"x/a": "../b.git"}
