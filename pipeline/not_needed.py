@@ -37,7 +37,7 @@ _MADE_DATA = re.compile(
     r"\b((?:synthetic|simulated|generated|artificial|toy|random)(?:ly)? (?:[\w-]+ ){0,3}"
     r"(?:data\w*|tasks?|samples?|examples?|points?|problems?|instances?|graphs?|signals?|matri\w+|environments?"
     r"|experiments?|sequences?|mixtures?|inputs?)|we (?:generate|sample|simulate|draw|synthesi[sz]e) "
-    r"(?:[\w-]+ ){0,4}(?:data\w*|points?|problems?|instances?|graphs?|signals?|matri\w+|sequences?|trajector\w+)"
+    r"(?:[\w-]+ ){0,4}(?:data\w*|examples?|tasks?|points?|problems?|instances?|graphs?|signals?|matri\w+|sequences?)"
     r"|(?:are|is|were|was) (?:generated|sampled|simulated|drawn|synthesi[sz]ed)"
     r"|numerical (?:experiments?|simulations?|results?|examples?)|no (?:external |training )?data"
     r"|without (?:any )?data)",
