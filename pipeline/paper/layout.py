@@ -184,7 +184,7 @@ class Layout:
             high = bisect_left(offsets, until, low)
             self.map_offsets += [o + by for o in offsets[low:high]]
             low = high
-        self.where: dict[int, tuple[str, int, str]] = {}
+        self.where: dict[int, tuple[str, int, tuple[int, ...]]] = {}
 
     def anchor(self, offset: int, end: int = 0) -> Anchor:
         offsets = self.map_offsets
@@ -211,13 +211,17 @@ class Layout:
             b = bisect_right(tex.bases, token) - 1
             source, index = tex.based[b], token - tex.bases[b]
             chunk = source.tokens[index] if index < len(source.tokens) else ""
-            known = self.where[k] = (source.path, source.line_of(index), chunk if "\n" in chunk else "")
-        path, line, chunk = known
-        if chunk:
+            known = self.where[k] = (
+                source.path,
+                source.line_of(index),
+                tuple(k for k, char in enumerate(chunk) if char == "\n") if "\n" in chunk else (),
+            )
+        path, line, breaks = known
+        if breaks:
             # a chunk of several lines: the newlines in it up to about where the offset falls
             within = offset - self.map_offsets[k]
-            extra = chunk.count("\n", 0, within + 1)
-            line += max(extra, 1) if within == 0 and chunk[0] == "\n" else extra
+            extra = bisect_right(breaks, within)
+            line += max(extra, 1) if within == 0 and breaks[0] == 0 else extra
         return path, line
 
     def segments(self) -> None:

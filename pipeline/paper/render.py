@@ -20,6 +20,7 @@ from pipeline.paper.tokens import Source, tokenize
 from pipeline.paper.writer import MAX_TEXT, SPACE, Writer, quotes
 
 MAX_DEPTH = 400  # open groups and environments that are still told apart
+MAX_STEPS = 8_000_000  # tokens walked over, files read again and macros included; a long paper has half a million
 MAX_OPEN = 60  # open captions, headings, footnotes, links: whoever opens more has left them open
 MAX_HIDDEN_LINKS = 2_000  # links in comments and skipped branches
 
@@ -196,8 +197,12 @@ class Renderer(Writer):
         table = tex.table
         note_offset, note_token = self.notes.map_offsets.append, self.notes.map_tokens.append
         special = _SPECIAL
+        frame, entered, steps = tex.frame, tex.frame.i, 0
         while not self.ended:
-            frame = tex.frame
+            steps += frame.i - entered + 1
+            if steps > MAX_STEPS:
+                raise OutOfBudget
+            frame, entered = tex.frame, tex.frame.i
             toks, n = frame.toks, frame.n
             base = frame.base if frame.source is not None else -1
             while frame.i < n:

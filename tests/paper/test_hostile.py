@@ -1,12 +1,13 @@
 """Sources that mean harm, or are merely broken: bounded time, no exception, a warning where something was cut."""
 
 import time
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipeline.paper import NoPaper, read
+from pipeline.paper import NoPaper, read, render
 
 HEAD = "\\documentclass{article}\n\\begin{document}\n"
 TAIL = "\n\\end{document}\n"
@@ -83,6 +84,90 @@ def test_hostile_sources_cost_bounded_time_and_never_raise(name: str) -> None:
         assert paper.warnings
     if name == "nul bytes":
         assert "good text" in paper.text
+
+
+REPEATED = [
+    "\\caption{",
+    "\\section{",
+    "\\footnote{",
+    "\\href{https://a.org/x}{",
+    "\\captionof{table}{",
+    "\\begin{table}\\caption{",
+    "\\begin{tabular}{c}",
+    "\\begin{figure}\\subcaption{",
+    "\\title{",
+    "\\abstract{",
+    "\\textbf{",
+    "\\cite[",
+    "\\begin{thebibliography}{9}",
+    "https://a.org/(\n",
+]
+
+
+@pytest.mark.parametrize("construct", REPEATED)
+def test_a_construct_opened_over_and_over_costs_time_in_proportion(construct: str) -> None:
+    def cost(times: int) -> float:
+        source = (HEAD + (construct + " x ") * times + TAIL).encode()
+        start = time.process_time()
+        read({"main.tex": source})
+        return time.process_time() - start
+
+    # 32 times as much: a quadratic reading costs a thousand times, and minutes
+    assert cost(32_000) < 32 * 4 * cost(1_000) + 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("construct", REPEATED)
+def test_two_hundred_thousand_of_a_construct_are_read_in_bounded_time(construct: str) -> None:
+    start = time.process_time()
+    read({"main.tex": (HEAD + (construct + " x ") * 200_000 + TAIL).encode()})
+    assert time.process_time() - start < SECONDS
+
+
+def test_many_captions_beside_as_many_tables_are_matched_in_bounded_time() -> None:
+    pair = "\\captionof{table}{x}\\begin{tabular}{cc}1&2\\\\3&4\\end{tabular} "
+    start = time.process_time()
+    paper = read({"main.tex": (HEAD + pair * 4_000 + TAIL).encode()})
+    assert time.process_time() - start < SECONDS
+    assert len(paper.tables) == 4_000
+    assert [t.number for t in paper.tables[:3]] == ["1", "2", "3"]
+
+
+def test_macros_in_a_key_that_multiply_are_cut() -> None:
+    laughs = "\\def\\aa{x}" + "".join(
+        f"\\def\\a{chr(98 + i)}{{{(chr(92) + 'a' + chr(97 + i)) * 30}}}" for i in range(8)
+    )
+    start = time.process_time()
+    paper = read({"main.tex": (HEAD + laughs + "kept \\ref{\\ai}" + TAIL).encode()})
+    assert time.process_time() - start < SECONDS
+    assert "kept" in paper.text
+
+
+def test_text_after_a_caption_that_was_never_closed_is_still_text() -> None:
+    paper = read({"main.tex": (HEAD + "\\section{One}\\caption{open " * 200 + "the last words" + TAIL).encode()})
+    assert paper.text.rstrip().endswith("the last words")
+
+
+@pytest.mark.parametrize("bad", ["https://exa\u2100mple.com/x", "http://[::1", "https://[a.org/x"])
+def test_an_address_nobody_can_parse_is_no_link_and_a_warning_says_so(bad: str) -> None:
+    source = (
+        f"\\url{{{bad}}} \\href{{{bad}.org/y}}{{here}} and {bad}.com/z and \\url{{https://good.org/a}} % {bad}.net/c\n"
+    )
+    paper = read({"main.tex": (HEAD + source + TAIL).encode()})
+    for link in paper.links:
+        urlsplit(link.url)
+    assert "https://good.org/a" in [link.url for link in paper.links]
+    assert any("is no address" in warning for warning in paper.warnings)
+
+
+def test_reading_stops_after_so_many_steps_and_keeps_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = {"main.tex": (HEAD + "early " + "\\def\\q{word }" + "\\q " * 2_000 + "late" + TAIL).encode()}
+    assert "late" in read(source).text
+    monkeypatch.setattr(render, "MAX_STEPS", 1_000)
+    paper = read(source)
+    assert "early" in paper.text
+    assert "late" not in paper.text
+    assert any("reading stopped" in warning for warning in paper.warnings)
 
 
 def test_a_file_of_fifty_megabytes_on_one_line_is_cut_with_a_warning() -> None:
