@@ -206,7 +206,7 @@ def _part(word: ComputeWord, paper: Paper) -> PartInput:
     told = [m for m in paper.compute if known and _overlap(word.quote, m.sentence or m.quote)]
     times = any(m.hours or m.hours_range or m.time_per_epoch or m.time_per_step or m.flops for m in told)
     cpu = word.cpu_only and any(m.cpu_only for m in paper.compute)
-    printed = paper.text.casefold()
+    printed = "".join(paper.text.casefold().split())
     named = known and (cpu or all(part in printed for part in word.device.casefold().split()))
     return PartInput(
         kind=word.kind,
