@@ -83,6 +83,9 @@ _MIRROR_ERRORS = {
     "repo_not_accessible": "repo_not_accessible",
     "repository_not_ready": "not_ready",
 }
+_PATH_CHARS = 1_000
+_MIRRORED = 20_000
+"""Files of one mirror that are read."""
 _MIRROR_GONE = ("expired", "repo_not_found")
 
 
@@ -108,8 +111,8 @@ def anonymous_mirror(reach: Reach, url: str, subject: str) -> Finding | None:
         listing, told = reach.json(f"{api}/files")
     if listing.status != 200 or not isinstance(told, dict | list):
         return closed(subject, refused(listing, reach.recorder) or undetermined("no file list"))
-    entries = list(_mirror_files(told, ""))
-    facts = about_files(entries)
+    entries, whole = _mirror_files(told)
+    facts = about_files(entries) | ({} if whole else {"unseen": ["tree"]})
     content = {"files": [e.path for e in entries[:200]]}
     return Finding(
         outcome=Outcome.AVAILABLE,
@@ -131,20 +134,34 @@ def _mirror_gone(answer: Answer) -> bool | None:
     return error in _MIRROR_GONE if error in (None, *_MIRROR_GONE) else None
 
 
-def _mirror_files(told: Json, prefix: str) -> list[Entry]:
-    """A tree of names, folders as objects and files with a size; or a flat list of objects with path and name."""
-    if isinstance(told, list):
-        files = (f for f in told if isinstance(f, dict) and f.get("size") is not None)
-        return [Entry("/".join(p for p in (f.get("path"), f.get("name")) if p), f["size"]) for f in files]
+def _mirror_files(told: Json) -> tuple[list[Entry], bool]:
+    """Files, and whether they are all: a tree of names, folders as objects and files with a size; or a flat list of
+    objects with path and name."""
     entries: list[Entry] = []
-    for name, node in sorted(told.items()):
-        if not isinstance(node, dict) or len(prefix) > 1000:
-            continue
-        if (isinstance(node.get("size"), int) and "sha" in node) or not node:
-            entries.append(Entry(f"{prefix}{name}", node.get("size")))
-        else:
-            entries += _mirror_files(node, f"{prefix}{name}/")
-    return entries
+    whole = True
+    if isinstance(told, list):
+        for one in told:
+            if not isinstance(one, dict) or not all(isinstance(one.get(k) or "", str) for k in ("path", "name")):
+                whole = False
+            elif one.get("size") is not None:
+                entries.append(_mirror_file("/".join(p for p in (one.get("path"), one.get("name")) if p), one))
+        return entries, whole
+    folders = [("", told)]
+    while folders:
+        prefix, folder = folders.pop()
+        for name, node in sorted(folder.items()):
+            if not isinstance(node, dict) or len(prefix) + len(name) > _PATH_CHARS or len(entries) >= _MIRRORED:
+                whole = False
+            elif (isinstance(node.get("size"), int) and "sha" in node) or not node:
+                entries.append(_mirror_file(f"{prefix}{name}", node))
+            else:
+                folders.append((f"{prefix}{name}/", node))
+    return sorted(entries, key=lambda e: e.path), whole
+
+
+def _mirror_file(path: str, told: dict[str, Json]) -> Entry:
+    size = told.get("size")
+    return Entry(path, size if isinstance(size, int) else None)
 
 
 def drive(reach: Reach, url: str, subject: str) -> Finding | None:
@@ -182,7 +199,9 @@ def _drive_notice(answer: Answer, subject: str, facts: dict[str, Json]) -> Findi
     # Above 100 MB Drive cannot scan for viruses and asks once more; whoever sees that page may download.
     if not re.search(r"(?i)can.?t scan this file|virus scan warning", f"{page.title}\n{page.text}"):
         return closed(subject, undetermined("a page instead of the file"), facts, title=page.title)
-    told = re.search(r"([^\n\[\]()]+?)(?:\]\([^)]*\))?\s*\((\d+(?:\.\d+)?)\s*([KMGT])\)", page.text)
+    told = re.search(
+        r"([^\n\[\]()]{1,300}?)(?:\]\([^)]{0,300}\))?\s?\((\d{1,9}(?:\.\d{1,9})?)\s?([KMGT])\)", page.text[:20_000]
+    )
     name = told[1].strip() if told else "file"
     weights = is_weights(name)
     big = bool(told and told[3] in "MGT" and float(told[2]) >= 1)

@@ -202,13 +202,13 @@ def _is_big(answer: Answer, unseen: list[str]) -> bool:
 
 def _total(answer: Answer) -> int | None:
     """The size of a whole file, from a range's total, the announced length, or the body where it came whole."""
-    match = re.search(r"/(\d+)$", answer.headers.get("content-range", ""))
+    match = re.search(r"/(\d{1,18})$", answer.headers.get("content-range", ""))
     if match:
         return int(match[1])
     if TRUNCATED not in answer.headers:
         return answer.exchange.body_size
     length = answer.headers.get("content-length", "")
-    return int(length) if length.isdecimal() else answer.exchange.body_size
+    return int(length) if re.fullmatch(r"\d{1,18}", length) else answer.exchange.body_size
 
 
 def file_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -90,8 +91,23 @@ def _gone_word(status: int | None, answer: Answer) -> str:
 
 
 def json_of(answer: Answer) -> Json:
-    """The JSON of a body, or None where it is none."""
+    """The JSON of a body, or None where it is none; `NaN` is none, and half characters are replaced."""
     try:
-        return json.loads(answer.body)
+        return cleaned(json.loads(answer.body, parse_constant=_no_number))
     except (ValueError, RecursionError):
         return None
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def cleaned(value: Json) -> Json:
+    """A value that can be stored: no half characters (surrogates), no numbers beyond a float."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", errors="replace").decode("utf-8")
+    if isinstance(value, Mapping):
+        return {cleaned(str(key)): cleaned(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [cleaned(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

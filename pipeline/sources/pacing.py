@@ -75,7 +75,7 @@ def _retry_after(value: str, now: datetime) -> float | None:
         return float(value)
     try:
         at = email.utils.parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, TypeError, IndexError, OverflowError):
         return None
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() - now.timestamp()
 

@@ -48,6 +48,9 @@ _PARKED = _any(
     r"domain (?:name )?(?:is |may be )?(?:for sale|available)|buy this domain|parked (?:free|domain)",
     r"sedoparking|hugedomains|this domain (?:has expired|was recently registered)",
 )
+_CHARSET = re.compile(
+    r"(?i)(utf-?(8|16|32)|iso-?8859|windows-?\d|cp\d|latin|ascii|us-ascii|gb|big5|euc|shift|sjis|koi8|hz$|iso-?2022|mac)"
+)
 _SHORT = 1_500
 """Characters of text below which a page has nothing to say but its notice."""
 
@@ -62,6 +65,7 @@ class Page:
     password_field: bool
     scripted: bool
     cited: bool
+    broken: bool = False
 
 
 def is_html(content_type: str, body: bytes) -> bool:
@@ -74,12 +78,12 @@ def is_html(content_type: str, body: bytes) -> bool:
 def read_page(body: bytes, content_type: str, url: str) -> Page:
     """Flatten HTML. Never raises: half a page (bodies are cut) reads as far as it goes."""
     match = re.search(r"charset=[\"']?([\w-]+)", content_type) or re.search(r"charset=[\"']?([\w-]+)", str(body[:2048]))
+    reader, broken = _Reader(url), False
     try:
-        text = body.decode(match[1] if match else "utf-8", errors="replace")
-    except LookupError:
-        text = body.decode("utf-8", errors="replace")
-    reader = _Reader(url)
-    reader.feed(text)
+        # Python's parser fails on marked sections that are none; as text they harm nobody.
+        reader.feed(_decoded(body, match[1] if match else "utf-8").replace("<![", "&lt;!["))
+    except (AssertionError, ValueError, RecursionError):
+        broken = True
     lines = (" ".join(line.split()) for line in "".join(reader.parts).split("\n"))
     shown = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
     return Page(
@@ -89,7 +93,18 @@ def read_page(body: bytes, content_type: str, url: str) -> Page:
         password_field=reader.password,
         scripted=reader.scripts > 0,
         cited=reader.cited,
+        broken=broken,
     )
+
+
+def _decoded(body: bytes, named: str) -> str:
+    """The text of a body. Only charsets of the web are believed: Python has codecs that fail, or make half
+    characters."""
+    try:
+        text = body.decode(named if _CHARSET.match(named) else "utf-8", errors="replace")
+    except (LookupError, ValueError):
+        text = body.decode("utf-8", errors="replace")
+    return text.encode("utf-8", errors="replace").decode("utf-8")
 
 
 class _Reader(HTMLParser):
@@ -113,16 +128,16 @@ class _Reader(HTMLParser):
         elif tag == "title":
             self._in_title = True
         elif tag == "a" and told.get("href") and not told["href"].startswith(("#", "javascript:", "mailto:")):
-            self._href = self._absolute(told["href"])
+            self._href = self._absolute(told["href"]) or ""
             self.parts.append("[")
         elif tag == "base" and told.get("href"):
-            self.url = self._absolute(told["href"])
+            self.url = self._absolute(told["href"]) or self.url
         elif tag == "input" and told.get("type", "").lower() == "password":
             self.password = True
         elif tag == "meta" and told.get("name", "").startswith("citation_"):
             self.cited = True
         elif tag in ("iframe", "embed", "source", "video") and told.get("src", "").startswith("http"):
-            self.links.append(told["src"])
+            self.links += filter(None, [self._absolute(told["src"])])
         if tag in _BREAKS:
             self.parts.append("\n")
 
@@ -145,11 +160,14 @@ class _Reader(HTMLParser):
         elif not self._skipping:
             self.parts.append(data)
 
-    def _absolute(self, href: str) -> str:
+    def _absolute(self, href: str) -> str | None:
+        """None for what is no URL (`http://[::1`)."""
         try:
-            return urljoin(self.url, href.strip())
+            url = urljoin(self.url, href.strip())
+            urlsplit(url)
         except ValueError:
-            return href
+            return None
+        return url
 
 
 def wall(page: Page, final_url: str, *, refused: bool = False) -> str | None:
@@ -175,7 +193,10 @@ def wall(page: Page, final_url: str, *, refused: bool = False) -> str | None:
 
 
 def doubtful(page: Page) -> str | None:
-    """Why a page says nothing about what was asked: `quota`, `challenge`, `parked`, `javascript_only`; or None."""
+    """Why a page says nothing about what was asked: `quota`, `challenge`, `parked`, `javascript_only`,
+    `unreadable_page`; or None."""
+    if page.broken:
+        return "unreadable_page"
     short = len(page.text) < _SHORT
     said = f"{page.title}\n{page.text[:4000]}"
     if _QUOTA.search(said) and short:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from pipeline.evidence import Json, Outcome, Receipt
+from pipeline.evidence import Json, NotRecorded, Outcome, Receipt
 from pipeline.sources import on_github, on_hub, on_supplement, on_web
-from pipeline.sources.outcomes import Finding
+from pipeline.sources.outcomes import Finding, cleaned
 from pipeline.sources.reach import Reach
 from pipeline.sources.reading import PaperFacts
 from pipeline.sources.recorder import Recorder
@@ -152,20 +152,33 @@ class Probes:
                 arguments = {name: ascii(value)[:200] if name in odd else value for name, value in arguments.items()}
                 finding = on_github.invalid(ascii(asked)[:300], f"{', '.join(odd)} must be text")
             else:
-                finding = ask()
-        facts = {"authenticated": any(e.authenticated for e in exchanges), **finding.facts}
+                finding = _found(asked, ask)
+        facts = cleaned({"authenticated": any(e.authenticated for e in exchanges), **finding.facts})
         receipt = Receipt(
             paper=self.paper,
             tool=tool,
             arguments=arguments,
             exchanges=tuple(e.id for e in exchanges),
             outcome=Outcome(finding.outcome),
-            reason=finding.reason,
-            subject=finding.subject,
+            reason=cleaned(finding.reason),
+            subject=cleaned(finding.subject),
             facts=facts,
         )
         self._recorder.record.put_receipt(receipt)
-        return Probed(receipt, dict(finding.content))
+        return Probed(receipt, cleaned(dict(finding.content)))
+
+
+def _found(asked: str, ask: Callable[[], Finding]) -> Finding:
+    """What a tool finds. An answer whose parts are of odd types (a list for a name) is one that nobody can read."""
+    try:
+        return ask()
+    except NotRecorded:
+        raise
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as odd:
+        reason = f"unreadable_answer: {type(odd).__name__}"
+        return Finding(
+            outcome=Outcome.UNDETERMINED, reason=reason, subject=asked[:300].lower(), content={"error": reason}
+        )
 
 
 def _is_text(value: Json) -> bool:

@@ -84,7 +84,7 @@ def lfs_size(body: bytes) -> int | None:
     if not body.startswith(_LFS):
         return None
     for line in body.splitlines():
-        if line.startswith(b"size ") and line[5:].strip().isdigit():
+        if line.startswith(b"size ") and line[5:].strip().isdigit() and len(line) < 25:
             return int(line[5:])
     return 0
 

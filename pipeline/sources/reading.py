@@ -54,7 +54,7 @@ _EVAL = _any(
     r"(?:^|/)cal_\w*",
 )
 _BUILDS_DATA = _any(
-    r"(?:gen(?:erate|eration|_)|make|create|build|construct|synthesi[sz]e|simulat)\w*?(?:data|corpus|benchmark|samples|toy)",
+    r"(?:gen(?:erate|eration|_)|make|create|build|construct|synthesi[sz]e|simulat)\w{0,40}?(?:data|corpus|benchmark|samples|toy)",
     r"(?:synthetic|toy|data(?:set)?)[_-]?(?:gen(?:erator|eration)?|maker|builder|simulator)",
 )
 _SOON = _any(
@@ -124,14 +124,17 @@ def about_files(entries: Sequence[Entry]) -> dict[str, Json]:
     paths = sorted(e.path for e in entries)
     programs = [p for p in paths if is_code(p) and not _TESTS.search(p) and _suffix(p) not in (".h", ".hpp")]
     code = [p for p in programs if not _setup_only(p)]
-    others = [p for p in paths if p not in set(programs)]
+    known = set(programs)
+    others = [p for p in paths if p not in known]
     website = bool(others) and not code and any(_suffix(p) in _PAGES for p in others)
     readme_only = not code and not website and all(_inert(p) for p in others)
     training = [p for p in code if _is_entry(p, _TRAIN)]
     packages = {p.rpartition("/")[0] for p in paths if p.endswith("/__init__.py")}
     # A module of a library (`src/lib/evaluating.py`) is no sign that only evaluation was released.
-    testing = [p for p in code if p not in training and _is_entry(p, _EVAL) and p.rpartition("/")[0] not in packages]
-    training += [p for p in code if p not in testing and _WHOLE.match(PurePosixPath(p).stem)]
+    trained = set(training)
+    testing = [p for p in code if p not in trained and _is_entry(p, _EVAL) and p.rpartition("/")[0] not in packages]
+    tested = set(testing)
+    training += [p for p in code if p not in tested and _WHOLE.match(PurePosixPath(p).stem)]
     weights = [e for e in entries if is_weights(e.path)]
     data = [e for e in entries if is_data(e.path)]
     builders = [p for p in code if _BUILDS_DATA.search(PurePosixPath(p).stem)]

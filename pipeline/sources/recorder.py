@@ -328,7 +328,7 @@ class Recorder:
             try:
                 following = without_default_port(_without_fragment(urljoin(url, location)))
             except ValueError:
-                return Raw.failed("blocked", location, chain)
+                return Raw.failed("blocked", url, chain)  # the place it names is no URL
             if urlsplit(following).hostname != parts.hostname:
                 headers = {name: value for name, value in headers.items() if name not in ("authorization", "cookie")}
             if raw.status == 303 or (raw.status in (301, 302) and method == "POST"):

@@ -122,7 +122,10 @@ def unsigned(text: str, *, whole: bool = True) -> str:
     """
     if not _SIGNED.search(text) or not text.startswith(("http://", "https://", "/")):
         return text
-    parts = urlsplit(text)
+    try:
+        parts = urlsplit(text)
+    except ValueError:  # no URL, and no place that a signature would open
+        return text.split("?", 1)[0]
     if whole:
         return urlunsplit(parts._replace(query=""))
     kept = "&".join(pair for pair in parts.query.split("&") if not _SIGNED.match("?" + pair))
