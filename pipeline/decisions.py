@@ -82,6 +82,8 @@ def read_decisions(text: str, name: str) -> list[Event]:
             bad.append(f"{name}:{number}: {explain(error)}")
         except ValueError as error:
             bad.append(f"{name}:{number}: {error}")
+        except RecursionError:
+            bad.append(f"{name}:{number}: is nested too deeply")
     if bad:
         raise LedgerError("\n".join([*bad, f"{len(bad)} bad line(s); nothing was imported"]))
     return events

@@ -62,15 +62,17 @@ def facts(material: Material, made: Composition, code_print: str) -> dict[str, J
 
 def seal(files: Mapping[str, bytes], said: Mapping[str, Json]) -> bytes:
     """The manifest over these files: canonical JSON with its own hash."""
-    listed: dict[str, Json] = {}
-    for name in sorted(files):
-        data = files[name]
-        listed[name] = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
-        if name.endswith(".jsonl"):
-            table = name.removesuffix(".jsonl")
-            listed[name]["lines"] = [[row_name(table, json.loads(line)), _short(line)] for line in _lines(data)]
-    body = {**said, "files": listed}
+    body = {**said, "files": {name: _listed(name, files[name]) for name in sorted(files)}}
     return document({**body, "manifest_sha256": digest(body)})
+
+
+def _listed(name: str, data: bytes) -> dict[str, Json]:
+    """A file as the manifest lists it."""
+    entry: dict[str, Json] = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
+    if name.endswith(".jsonl"):
+        table = name.removesuffix(".jsonl")
+        entry["lines"] = [[row_name(table, json.loads(line)), _short(line)] for line in _lines(data)]
+    return entry
 
 
 def _lines(data: bytes) -> list[bytes]:
@@ -103,8 +105,7 @@ def open_sealed(folder: Path) -> tuple[Sealed | None, tuple[Check, ...]]:
         return None, (tally.done(),)
     files = Tally("every file is listed, there, and has its hash")
     found: dict[str, bytes] = {}
-    everything = folder.rglob("*")
-    names = {path.relative_to(folder).as_posix() for path in everything if path.is_symlink() or not path.is_dir()}
+    names = {path.name for path in folder.iterdir()}
     for name in sorted(names - {MANIFEST} - set(manifest["files"])):
         files.look(name, ["is not listed in the manifest"])
     for name in sorted(manifest["files"]):
@@ -114,15 +115,18 @@ def open_sealed(folder: Path) -> tuple[Sealed | None, tuple[Check, ...]]:
             continue
         data = found[name] = place.read_bytes()
         whole = hashlib.sha256(data).hexdigest() == listed["sha256"] and len(data) == listed["size"]
-        files.look(name, [] if whole else _changed(data, listed))
+        files.look(name, _mislisted(name, data, listed) if whole else _changed(data, listed))
     checks = (tally.done(), files.done())
     good = all(check.ok for check in checks)
     return (Sealed(manifest=manifest, files=found) if good else None), checks
 
 
 def _manifest(folder: Path) -> tuple[dict[str, Json] | None, str]:
+    place = folder / MANIFEST
     try:
-        data = (folder / MANIFEST).read_bytes()
+        if place.is_symlink() or not place.is_file():
+            return None, f"is no plain file in {folder}; this is no release folder"
+        data = place.read_bytes()
     except OSError:
         return None, f"cannot be read in {folder}; this is no release folder"
     try:
@@ -132,18 +136,32 @@ def _manifest(folder: Path) -> tuple[dict[str, Json] | None, str]:
             return None, "is not canonical JSON"
         if digest(body) != manifest["manifest_sha256"]:
             return None, "does not hash to what it says; a byte of it was changed"
-        if manifest["format"] != FORMAT or not all(map(_listing, manifest["files"].values())):
+        listed = all(_listing(name, entry) for name, entry in manifest["files"].items())
+        if manifest["format"] != FORMAT or not isinstance(manifest["code_print"], str) or not listed:
             return None, f"is not of format {FORMAT}"
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return None, "is not the JSON of a manifest"
     return manifest, ""
 
 
-def _listing(entry: Json) -> bool:
-    """Whether an entry lists a file: its hash, its size and, where it has lines, a name and a hash for each."""
-    if not isinstance(entry, dict) or not {"sha256", "size"} <= entry.keys():
+def _listing(name: str, entry: Json) -> bool:
+    """Whether an entry lists a file: its hash, its size and, for JSON lines, a name and a hash for each."""
+    parts = {"sha256", "size", "lines"} if name.endswith(".jsonl") else {"sha256", "size"}
+    if not isinstance(entry, dict) or entry.keys() != parts:
         return False
-    return all(isinstance(line, list) and len(line) == 2 for line in entry.get("lines", []))
+    lines = entry.get("lines", [])
+    return isinstance(lines, list) and all(
+        isinstance(line, list) and len(line) == 2 and all(isinstance(part, str) for part in line) for line in lines
+    )
+
+
+def _mislisted(name: str, data: bytes, listed: Mapping[str, Json]) -> list[str]:
+    """What the manifest says wrongly about the lines of a file that has its hash."""
+    try:
+        right = same(_listed(name, data), listed)
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
+        return ["holds a line that is no row of its table"]
+    return [] if right else ["the manifest does not list it as it is"]
 
 
 def _changed(data: bytes, listed: Mapping[str, Json]) -> list[str]:

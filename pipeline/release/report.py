@@ -46,14 +46,19 @@ class Report:
         return tuple(failure for check in self.checks for failure in check.failures)
 
     def lines(self, most: int = 20) -> list[str]:
-        """The report as text: one line a check, and up to `most` failures under it."""
+        """The report as text: one line a check, and up to `most` failures under it. Names and messages may quote a
+        forged file; what does not print stands escaped, so that none can end a line or draw on a terminal."""
         out: list[str] = []
         for check in self.checks:
             out.append(f"{'ok    ' if check.ok else 'FAILED'} {check.name} ({check.checked} checked)")
             out += [f"       {failure}" for failure in check.failures[:most]]
             if len(check.failures) > most:
                 out.append(f"       … and {len(check.failures) - most} more")
-        return [*out, *(f"note   {note}" for note in self.notes)]
+        return [_printable(line) for line in (*out, *(f"note   {note}" for note in self.notes))]
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 @dataclass(slots=True)

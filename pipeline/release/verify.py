@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from pipeline.corpus import Exclusion
 from pipeline.derivation import Inputs, Rules, derive
 from pipeline.editions import Edition
-from pipeline.events import Entry, LedgerError, explain
+from pipeline.events import Entry, explain
 from pipeline.evidence import Json, Receipt, canonical, digest
 from pipeline.release import gate
 from pipeline.release.compose import EARLY, Composition, IndexLine, Material, compose
@@ -29,7 +29,7 @@ from pipeline.release.folder import MANIFEST, Sealed, by_name, facts, open_seale
 from pipeline.release.gate import Case
 from pipeline.release.pack import Pack, PackError, pack_checks
 from pipeline.release.report import Check, Report, Tally
-from pipeline.release.tables import DOCUMENTS, SCHEMAS, TABLES, Lines, documents, frame, row_name, tables
+from pipeline.release.tables import DOCUMENTS, SCHEMAS, TABLES, Lines, document, documents, frame, row_name, tables
 
 Look = Callable[[Case, Pack | None], Report]
 """Checks beyond the rules, which this module may not import: a replay, new probes."""
@@ -89,8 +89,8 @@ def verify(
     lines = {table: sealed.lines(table) for table in TABLES}
     case = Case(material=material, made=made, lines=lines)
     checks = (*checks, read, *(_tried(check, case) for check in gate.FOLDER))
-    checks = (*checks, _derived(sealed, material, made, lines), _rendered(sealed, lines))
-    checks = (*checks, _manifest_said(sealed, material, made, ledger_head, edition_hash))
+    checks = (*checks, _tried(_derived, sealed, material, made, lines), _tried(_rendered, sealed, lines))
+    checks = (*checks, _tried(_manifest_said, sealed, material, made, ledger_head, edition_hash))
     pack, opened = _opened(evidence)
     with nullcontext() if pack is None else pack.archive:
         looks = [look(case, pack) for look in also]
@@ -119,8 +119,15 @@ def _material(sealed: Sealed) -> tuple[Material | None, Check]:
         tally.look(
             "edition.json", [] if digest(settings) == sealed.manifest["edition_hash"] else ["edition hash differs"]
         )
-    except (ValidationError, ValueError, KeyError) as error:
+    except ValidationError as error:
+        tally.look("edition.json", [f"is no edition: {explain(error)}"])
+    except (ValueError, KeyError, RecursionError) as error:
         tally.look("edition.json", [f"is no edition: {error}"])
+    try:
+        _document(sealed, "funnel.json")
+        tally.look("funnel.json")
+    except (ValueError, KeyError, RecursionError) as error:
+        tally.look("funnel.json", [f"cannot be read: {error}"])
     for table in (*SCHEMAS, "agent_view"):
         reader = readers.get(table, _json_object)
         read[table] = []
@@ -133,8 +140,12 @@ def _material(sealed: Sealed) -> tuple[Material | None, Check]:
                 tally.look(where, [] if canonical(line) == raw else ["is not canonical JSON"])
             except ValidationError as error:
                 tally.look(where, [explain(error)])
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-                tally.look(where, [str(error) if isinstance(error, LedgerError | ValueError) else f"lacks {error}"])
+            except (ValueError, RecursionError) as error:
+                tally.look(where, [str(error)])
+            except (KeyError, TypeError, AttributeError) as error:
+                tally.look(where, [f"lacks {error}"])
+        whole = "".join(f"{raw}\n" for raw in _texts(sealed, table)).encode() == sealed.files.get(f"{table}.jsonl")
+        tally.look(f"{table}.jsonl", [] if whole else ["is not UTF-8 lines, each with a text and ended by a line feed"])
     for name in _expected_files():
         if name not in sealed.files:
             tally.look(name, ["is missing from the release"])
@@ -196,7 +207,10 @@ def _json_object(line: dict[str, Json]) -> object:
 
 
 def _document(sealed: Sealed, name: str) -> dict[str, Json]:
-    return _json(sealed.files[name].decode())
+    value = _json(sealed.files[name].decode())
+    if document(value) != sealed.files[name]:
+        raise ValueError("is not canonical JSON")
+    return value
 
 
 def _receipt(line: dict[str, Json]) -> Receipt:
@@ -206,13 +220,13 @@ def _receipt(line: dict[str, Json]) -> Receipt:
     return receipt
 
 
-def _tried(check: Callable[[Case], Check], case: Case) -> Check:
-    """A validator over lines that may lack anything: what it cannot read is a failure, not an exception."""
+def _tried(check: Callable[..., Check], *given: object) -> Check:
+    """A check of values that a forger chose: what it cannot read in any way is a failure, not an exception."""
     try:
-        return check(case)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        tally = Tally(check.__name__.replace("_", " "))
-        tally.look("a row of the splits", [f"cannot be read ({type(error).__name__}: {error})"])
+        return check(*given)
+    except Exception as error:
+        tally = Tally(check.__name__.strip("_").replace("_", " "))
+        tally.look("the release", [f"cannot be read ({type(error).__name__}: {error})"])
         return tally.done()
 
 
@@ -304,4 +318,5 @@ def _opened(place: Path | None) -> tuple[Pack | None, tuple[Check, ...]]:
 def _proven(case: Case, pack: Pack | None) -> tuple[Check, ...]:
     if pack is None:
         return ()
-    return (*pack_checks(case, pack), *(check(case, pack.paper) for check in gate.PAPERS), extracted(case, pack))
+    on_papers = (_tried(check, case, pack.paper) for check in gate.PAPERS)
+    return (*pack_checks(case, pack), *on_papers, _tried(extracted, case, pack))

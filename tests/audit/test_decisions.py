@@ -157,3 +157,8 @@ def test_a_line_separator_inside_a_text_ends_no_line(made: ModuleType, row: Deri
     why = "first\u2028second\u0085third"
     one = json.dumps(line(made, row, why=why), ensure_ascii=False)
     assert read_decisions(one, "d")[0].why == why
+
+
+def test_a_line_nested_too_deeply_is_a_bad_line() -> None:
+    with pytest.raises(LedgerError, match="d:1: is nested too deeply"):
+        read_decisions("[" * 200_000, "d")

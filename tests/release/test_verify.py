@@ -26,7 +26,7 @@ from pipeline.release.compose import Material, compose
 from pipeline.release.folder import MANIFEST, facts, render, seal
 from pipeline.release.freeze import RULES, FreezeError, freeze
 from pipeline.release.report import Report
-from pipeline.release.tables import SCHEMAS, TABLES, jsonl, parquet
+from pipeline.release.tables import SCHEMAS, TABLES, document, jsonl, parquet
 from pipeline.release.verify import verify
 
 
@@ -502,3 +502,111 @@ def test_a_release_of_this_code_carries_no_note(
     place = freeze(held, made.given(held), tmp_path / "r", code_print(*RULES)).place
     assert main(["verify", str(place)]) == 0
     assert "note" not in capsys.readouterr().out
+
+
+# What a forger may write instead of a document, a table or a manifest.
+
+
+def test_no_document_however_broken_makes_verification_raise(copy: Path) -> None:
+    deep = b"[" * 200_000
+    for name in ("edition.json", "funnel.json"):
+        whole = (copy / name).read_bytes()
+        for data in (b"[]\n", b"\xff\xfe", deep, b"", b"null\n", b'{"a":"\\ud800"}\n'):
+            (copy / name).write_bytes(data)
+            reseal(copy)
+            report = verify(copy)
+            assert name in {failure.where for failure in report.failures}, (name, data[:10])
+            said(report).encode()
+        (copy / name).write_bytes(whole)
+
+
+def test_a_document_has_one_spelling(copy: Path) -> None:
+    for name in ("edition.json", "funnel.json"):
+        whole = (copy / name).read_bytes()
+        first = next(iter(json.loads(whole)))
+        twice = b'{"%s":0,' % first.encode() + whole[1:]
+        for data in (twice, json.dumps(json.loads(whole), sort_keys=True).encode() + b"\n", whole[:-1]):
+            (copy / name).write_bytes(data)
+            reseal(copy)
+            text = said(verify(copy))
+            assert f"{name}: " in text
+            assert "is not canonical JSON" in text
+        (copy / name).write_bytes(whole)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_line_of_a_table_ends_in_one_line_feed(copy: Path, table: str) -> None:
+    place = copy / f"{table}.jsonl"
+    place.write_bytes(place.read_bytes()[:-1])
+    reseal(copy)
+    assert f"{table}.jsonl: is not UTF-8 lines" in said(verify(copy))
+
+
+def reseal_raw(folder: Path, change: Callable[[Line], None]) -> None:
+    manifest = json.loads((folder / MANIFEST).read_bytes())
+    change(manifest)
+    manifest.pop("manifest_sha256")
+    (folder / MANIFEST).write_bytes(document({**manifest, "manifest_sha256": digest(manifest)}))
+
+
+def no_print(manifest: Line) -> None:
+    del manifest["code_print"]
+
+
+def number_print(manifest: Line) -> None:
+    manifest["code_print"] = 7
+
+
+def object_as_hash(manifest: Line) -> None:
+    manifest["files"]["eval.jsonl"]["lines"][0][1] = {}
+
+
+def more_in_an_entry(manifest: Line) -> None:
+    manifest["files"]["funnel.json"]["lines"] = []
+
+
+def deep_fact(manifest: Line) -> None:
+    nested: Any = []
+    for _ in range(900):
+        nested = [nested]
+    manifest["edition"] = nested
+
+
+@pytest.mark.parametrize("change", [no_print, number_print, object_as_hash, more_in_an_entry])
+def test_a_manifest_of_another_shape_is_refused(copy: Path, change: Callable[[Line], None]) -> None:
+    reseal_raw(copy, change)
+    (copy / "eval.jsonl").write_bytes(b"{}\n")
+    failures = verify(copy).failures
+    assert [failure.where for failure in failures] == [MANIFEST]
+
+
+def test_a_deeply_nested_fact_of_the_manifest_is_a_failure(copy: Path) -> None:
+    reseal_raw(copy, deep_fact)
+    assert not verify(copy).ok
+
+
+def test_the_manifest_names_each_line_by_its_row(copy: Path) -> None:
+    def renamed(manifest: Line) -> None:
+        manifest["files"]["eval.jsonl"]["lines"][0][0] = "2601.99999"
+
+    reseal_raw(copy, renamed)
+    assert "eval.jsonl: the manifest does not list it as it is" in said(verify(copy))
+
+
+def test_an_empty_folder_inside_and_a_symlinked_manifest_are_refused(copy: Path, tmp_path: Path) -> None:
+    (copy / "more").mkdir()
+    assert "more: is not listed" in said(verify(copy))
+    (copy / "more").rmdir()
+    assert verify(copy).ok
+    (copy / MANIFEST).rename(tmp_path / "elsewhere")
+    (copy / MANIFEST).symlink_to(tmp_path / "elsewhere")
+    assert "is no plain file" in said(verify(copy))
+
+
+def test_no_name_of_a_file_can_draw_a_line_of_the_report(copy: Path) -> None:
+    (copy / "x\n\x1b[2Jok     every file is listed").write_text("")
+    (copy / os.fsdecode(b"\xff")).write_text("")
+    lines = verify(copy).lines()
+    "\n".join(lines).encode()
+    assert all(line.isprintable() for line in lines)
+    assert not any(line.startswith("ok     every file") for line in lines)
