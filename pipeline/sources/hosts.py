@@ -164,6 +164,10 @@ def _mirror_file(path: str, told: dict[str, Json]) -> Entry:
     return Entry(path, size if isinstance(size, int) else None)
 
 
+_OFFERED = re.compile(r"([^\n\[\]()]{1,300}?)(?:\]\([^)]{0,300}\))?\s?\((\d{1,9}(?:\.\d{1,9})?)\s?([KMGT])\)")
+"""A file's name, perhaps a link, and its size."""
+
+
 def drive(reach: Reach, url: str, subject: str) -> Finding | None:
     """A file on Google Drive: its page may answer 200 where a download is refused, so the download is asked for too."""
     parts = urlsplit(url)

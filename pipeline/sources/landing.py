@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import re
+import struct
+import zipfile
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from pipeline import archives, reference
 from pipeline.evidence import Json, Outcome
+from pipeline.sources import reading
 from pipeline.sources.guard import refusal
-from pipeline.sources.outcomes import Finding, Verdict, refused, turned_away, undetermined
+from pipeline.sources.outcomes import Finding, Verdict, json_of, refused, turned_away, undetermined
 from pipeline.sources.pages import Page, doubtful, is_html, read_page, says_gone, wall
 from pipeline.sources.reach import Reach, bytes_seen, missed
 from pipeline.sources.reading import MEGABYTE, Entry, about_files, coming_soon, is_data, is_weights, names_paper
@@ -19,6 +23,8 @@ from pipeline.textfiles import readable
 
 _PAGE_CHARS = 24_000
 _LINKS = 100
+_DATA_BYTES = 200
+"""Bytes below which a file is no data to reproduce anything with."""
 _ARCHIVE = re.compile(r"(?i)\.(zip|tar|tar\.(gz|bz2|xz)|tgz|7z|rar|gz|bz2|xz|zst)$")
 _FILE = re.compile(
     r"(?i)\.(zip|tar|gz|tgz|bz2|xz|7z|rar|zst|csv|tsv|jsonl?|parquet|npz|npy|h5|hdf5|pkl|pt|pth|ckpt|bin|safetensors"
@@ -194,7 +200,7 @@ def _linked_data(reach: Reach, page: Page) -> dict[str, Json]:
 
 
 def _is_big(answer: Answer, unseen: list[str]) -> bool:
-    seen = bytes_seen(answer)
+    seen = bytes_seen(answer, "weights")
     if seen is None:
         missed(unseen, "weights")
     return bool(seen) and (_total(answer) or 0) >= MEGABYTE
@@ -209,6 +215,24 @@ def _total(answer: Answer) -> int | None:
         return answer.exchange.body_size
     length = answer.headers.get("content-length", "")
     return int(length) if re.fullmatch(r"\d{1,18}", length) else answer.exchange.body_size
+
+
+def _notice(text: str, answer: Answer) -> str | None:
+    """What a text says in place of the file that was asked for: a wall, trouble, "not found"; or None."""
+    told = json_of(answer)
+    if isinstance(told, dict) and told.get("error"):
+        return "error"
+    page = Page(title="", text=text, links=(), password_field=False, scripted=False, cited=False)
+    return doubtful(page) or wall(page, "") or ("not found" if says_gone(page) else None)
+
+
+def _hollow(body: bytes) -> bool:
+    """Whether a zip lists no file with anything in it. One that only others can read says nothing of the kind."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(body)) as archive:
+            return not any(member.file_size for member in archive.infolist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, struct.error):
+        return False
 
 
 def file_of(
@@ -239,13 +263,18 @@ def file_of(
     if form == "pdf":
         return Finding(outcome=Outcome.AVAILABLE, reason="a PDF", subject=subject, facts=facts, content=shown)
     holds_weights = is_weights(url) or is_weights(name)
-    facts["weights_open"] = [name] if holds_weights and (size or 0) >= MEGABYTE else []
+    heavy = (size or 0) >= MEGABYTE and reading.holds_weights(answer.body)
+    facts["weights_open"] = [name] if holds_weights and heavy else []
     archived_code = bool(facts.get("code_files")) and not facts.get("data_files")
     picture = answer.headers.get("content-type", "").startswith(("image/", "video/"))
     is_file = bool(named or downloaded or _FILE.search(name) or _FILE.search(urlsplit(url).path)) or (
         text is None and not picture
     )
-    facts["data_open"] = [name] if is_file and not holds_weights and not archived_code else []
+    notice = _notice(text, answer) if text is not None and is_file else None
+    if notice is not None:
+        return closed(subject, undetermined(f"a notice instead of a file: {notice}"), facts)
+    empty = (size or 0) < _DATA_BYTES or (whole and form == "zip" and _hollow(answer.body))
+    facts["data_open"] = [name] if is_file and not holds_weights and not archived_code and not empty else []
     if text is not None:
         facts |= {"names_paper": names_paper(text, reach.paper), "coming_soon": coming_soon(text)}
         shown["text"] = text[:_PAGE_CHARS]

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 from pipeline.evidence import Json, Outcome
 from pipeline.sources.on_github import NAMED, about_readme, invalid, moved
 from pipeline.sources.outcomes import Finding, Verdict, refused, undetermined
-from pipeline.sources.reach import Reach
+from pipeline.sources.reach import Reach, bytes_seen
 from pipeline.sources.reading import (
     LISTED,
     MEGABYTE,
@@ -278,8 +278,10 @@ def _open(
                 if verdict[0] is Outcome.UNAVAILABLE or verdict[1].startswith("gone_once"):
                     verdict = undetermined(f"a listed file is missing: {entry.path}")
                 return verdict
-            if answer.body:
+            if bytes_seen(answer, fact.removesuffix("_open")):
                 facts[fact] = [entry.path]
+            else:  # a page or a pointer in place of a listed file
+                facts["unseen"] = [*facts.get("unseen", []), fact.removesuffix("_open")]
     if facts.get("script_only"):
         facts["script_links"] = _script_links(reach, kind, name, revision, entries)
     return None

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pipeline import archives
 from pipeline.evidence import Json, Outcome
 from pipeline.sources.outcomes import Finding
-from pipeline.sources.reading import MEGABYTE, Entry, PaperFacts, about_files, links_in, names_paper
+from pipeline.sources.reading import MEGABYTE, Entry, PaperFacts, about_files, holds_weights, links_in, names_paper
 from pipeline.textfiles import readable
 
 _TEXT_CHARS = 40_000
@@ -56,7 +56,11 @@ def _manifest(supplement: Mapping[str, bytes]) -> Finding:
         "sha256": hashlib.sha256(
             "".join(f"{p} {hashlib.sha256(supplement[p]).hexdigest()}\n" for p in sorted(supplement)).encode()
         ).hexdigest(),
-        "weights_open": [w["path"] for w in facts["weight_files"] if (w["size"] or 0) >= MEGABYTE],
+        "weights_open": [
+            w["path"]
+            for w in facts["weight_files"]
+            if (w["size"] or 0) >= MEGABYTE and (w["path"] not in supplement or holds_weights(supplement[w["path"]]))
+        ],
         "data_open": [d["path"] for d in facts["data_sample"]],
     }
     content = {

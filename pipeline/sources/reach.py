@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pipeline.evidence import Json
 from pipeline.sources.outcomes import json_of
-from pipeline.sources.reading import MEGABYTE, Entry, PaperFacts
+from pipeline.sources.reading import MEGABYTE, Entry, PaperFacts, holds_weights
 from pipeline.sources.recorder import Answer, Recorder, is_gone
 
 _LFS = b"version https://git-lfs.github.com/spec/v1"
@@ -48,7 +48,7 @@ class Reach:
         """
         told: list[bool | None] = []
         for path, url in files[:_TRIED]:
-            told.append(bytes_seen(self.get(url, first=2048)))
+            told.append(bytes_seen(self.get(url, first=2048), kind))
             if told[-1]:
                 return [path]
         if None in told:
@@ -62,10 +62,13 @@ def missed(unseen: list[str], part: str) -> None:
         unseen.append(part)
 
 
-def bytes_seen(answer: Answer) -> bool | None:
-    """Whether a stranger gets a file's bytes; None where the answer does not say: trouble, or a refusal to robots."""
+def bytes_seen(answer: Answer, kind: str = "data") -> bool | None:
+    """Whether a stranger gets a file's bytes; None where the answer does not say: trouble, or a refusal to robots.
+
+    `kind` "weights": bytes that a checkpoint can begin with.
+    """
     if gives_bytes(answer):
-        return True
+        return kind != "weights" or holds_weights(answer.body)
     told = answer.status in (200, 206, 402) or answer.exchange.fault == "blocked"
     return False if told or is_gone(answer.exchange) else None
 

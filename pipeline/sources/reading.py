@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from pipeline.evidence import Json
+from pipeline.textfiles import sniff_text
 
 MEGABYTE = 1 << 20
+_PROGRAM = 40
+"""Bytes below which a file of code runs nothing: one comment, one import."""
 LISTED = 40
 """How many paths a fact names; counts are of all."""
 
@@ -97,6 +100,12 @@ def is_weights(path: str) -> bool:
     return suffix in _WEIGHTS_ALSO and bool(_WEIGHT_WORD.search(path))
 
 
+def holds_weights(head: bytes) -> bool:
+    """Whether the first bytes of a file can be those of a checkpoint: no text, and not one byte over and over."""
+    told = head[:2048].strip(b"\0\xff \t\r\n")
+    return len(set(told)) > 1 and sniff_text(told) is None
+
+
 def is_checkpoint(path: str) -> bool:
     """Weights in a model repository, where arrays have no other purpose."""
     return is_weights(path) or _suffix(path) in (".npz", ".npy", ".pkl")
@@ -122,8 +131,9 @@ def is_readme(path: str) -> bool:
 def about_files(entries: Sequence[Entry]) -> dict[str, Json]:
     """Facts of a file list that the rules read (see the guide, "Code", "Weights", "Data")."""
     paths = sorted(e.path for e in entries)
+    stubs = {e.path for e in entries if e.size is not None and e.size < _PROGRAM}
     programs = [p for p in paths if is_code(p) and not _TESTS.search(p) and _suffix(p) not in (".h", ".hpp")]
-    code = [p for p in programs if not _setup_only(p)]
+    code = [p for p in programs if p not in stubs and not _setup_only(p)]
     known = set(programs)
     others = [p for p in paths if p not in known]
     website = bool(others) and not code and any(_suffix(p) in _PAGES for p in others)

@@ -11,7 +11,8 @@ from pipeline.evidence import Claim, Context, Outcome, Signal, label
 from pipeline.sources.github_bytes import homes
 
 README = "# Lantern Attention for Foggy Graphs\nSee https://huggingface.co/fog/lantern-7b. arXiv:2505.00001v2\n"
-CODE = {"README.md": README, "train.py": "print('train')\n", "evaluate.py": "print('eval')\n", "LICENSE": "MIT\n"}
+PROGRAM = "print('foggy graphs with lanterns')\n" * 3
+CODE = {"README.md": README, "train.py": PROGRAM, "evaluate.py": PROGRAM, "LICENSE": "MIT\n"}
 
 
 def test_a_repository_with_code_says_what_it_holds(town: Any) -> None:
@@ -46,6 +47,12 @@ def test_a_repository_without_code_is_reachable_but_holds_none(town: Any, files:
     assert receipt.facts[fact]
     context = Context(groups=(frozenset({receipt.subject}),))
     assert label(Claim(signal=Signal.CODE, value=True), [receipt], context).value is not True
+
+
+def test_a_file_of_one_comment_is_no_code(town: Any) -> None:
+    town.repo("fog/lantern", {"README.md": README, "train.py": "# code will follow soon\n"})
+    facts = town.probes().github_repo("fog/lantern").receipt.facts
+    assert (facts["code_files"], facts["train_entries"], facts["readme_only"]) == (0, [], True)
 
 
 def test_promises_are_quoted(town: Any) -> None:
@@ -110,7 +117,7 @@ def test_archives_and_forks_are_told(town: Any) -> None:
 
 
 def test_a_truncated_tree_is_walked_before_anything_is_absent(town: Any) -> None:
-    files = {f"assets/{n:03}.png": 500 for n in range(40)} | {"src/run/train.py": "x", "README.md": README}
+    files = {f"assets/{n:03}.png": 500 for n in range(40)} | {"src/run/train.py": PROGRAM, "README.md": README}
     town.repo("fog/lantern", files, truncated=True)
     facts = town.probes().github_repo("fog/lantern").receipt.facts
     assert facts["train_entries"] == ["src/run/train.py"]
@@ -152,7 +159,7 @@ def test_a_release_asset_counts_when_its_upload_is_complete(town: Any) -> None:
 
 
 def test_code_that_makes_its_data_is_told_and_code_that_fetches_it_is_not(town: Any) -> None:
-    town.repo("fog/lantern", {**CODE, "scripts/generate_dataset.py": "x", "scripts/download_data.py": "y"})
+    town.repo("fog/lantern", {**CODE, "scripts/generate_dataset.py": PROGRAM, "scripts/download_data.py": PROGRAM})
     facts = town.probes().github_repo("fog/lantern").receipt.facts
     assert facts["construction_scripts"] == ["scripts/generate_dataset.py"]
 
@@ -183,7 +190,7 @@ def test_what_a_world_does_not_know_is_undetermined(town: Any) -> None:
 
 
 def test_a_tree_lists_a_folder_and_knows_the_whole(town: Any) -> None:
-    town.repo("fog/lantern", {**CODE, "src/a.py": "x", "src/b/c.py": "y"})
+    town.repo("fog/lantern", {**CODE, "src/a.py": PROGRAM, "src/b/c.py": PROGRAM})
     receipt, content = town.probes().github_tree("fog/lantern", "src")
     assert [e["path"] for e in content["entries"]] == ["src/a.py", "src/b/c.py"]
     assert receipt.facts["code_files"] == 4
@@ -193,7 +200,7 @@ def test_a_file_is_text_and_a_notebook_its_cells(town: Any) -> None:
     notebook = '{"cells": [{"cell_type": "code", "source": ["train(model)"], "outputs": []}]}'
     town.repo("fog/lantern", {**CODE, "demo.ipynb": notebook})
     probes = town.probes()
-    assert probes.github_file("fog/lantern", "train.py").content["text"] == "print('train')\n"
+    assert probes.github_file("fog/lantern", "train.py").content["text"] == PROGRAM
     text = probes.github_file("fog/lantern", "demo.ipynb").content["text"]
     assert "train(model)" in text
     assert "cell_type" not in text

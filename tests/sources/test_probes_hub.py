@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx2
 import pytest
 
 from pipeline.evidence import Outcome
+from pipeline.sources.probes import PaperFacts, Probes
 
 CARD = "---\nlicense: mit\n---\n# Lantern Attention for Foggy Graphs\nCode: https://github.com/fog/lantern\n"
 MODEL = {"README.md": CARD, "config.json": "{}", "model.safetensors": 5_000_000}
@@ -109,3 +111,28 @@ def test_a_bad_argument_is_no_evidence(town: Any, repo: str) -> None:
     assert town.probes().hub_repo(repo).receipt.outcome is Outcome.UNDETERMINED
     assert town.probes().hub_repo("fog/x", "paper").receipt.reason.startswith("invalid_argument")
     assert town.probes().hub_tree("fog/x", "model", "../..").receipt.reason.startswith("invalid_argument")
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "opened"),
+    [
+        (b"<html><title>Log in</title></html>", {"content-type": "text/html"}, []),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9000000\n", {}, []),
+        (bytes(2048), {}, []),
+        (bytes(range(256)) * 8, {}, ["model.safetensors"]),
+    ],
+)
+def test_a_page_a_pointer_or_nothing_in_place_of_a_listed_checkpoint_is_none(
+    recording: Any, body: bytes, headers: dict[str, str], opened: list[str]
+) -> None:
+    told = {"id": "fog/lantern", "siblings": [{"rfilename": "model.safetensors", "size": 5_000_000}]}
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        if "/api/" in request.url.path:
+            return httpx2.Response(200, json=told)
+        return httpx2.Response(200, headers=headers, content=body)
+
+    probes = Probes("2505.00001", recording(answer), {}, PaperFacts(title="Lantern"))
+    facts = probes.hub_repo("fog/lantern").receipt.facts
+    assert facts["weights_open"] == opened
+    assert facts.get("unseen", []) == ([] if opened else ["weights"])

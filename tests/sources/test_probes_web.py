@@ -13,6 +13,7 @@ import pytest
 from pipeline.evidence import Outcome
 from pipeline.record import request_key
 from pipeline.sources.probes import PaperFacts, Probes
+from pipeline.sources.reading import holds_weights
 
 PAPER = PaperFacts(title="Lantern Attention for Foggy Graphs")
 TEXT = "<p>" + "We study foggy graphs with lanterns. " * 60 + "</p>"
@@ -180,7 +181,7 @@ def test_a_redirect_to_the_front_page_of_another_domain_is_parked(town: Any) -> 
 def test_a_data_file_is_open_when_bytes_come(town: Any) -> None:
     town.site(
         "d.example.org",
-        {"path": "/graphs.csv", "body": "a,b\n1,2\n", "content_type": "text/csv"},
+        {"path": "/graphs.csv", "body": "a,b\n" + "1,2\n" * 60, "content_type": "text/csv"},
         {"path": "/big.tar.gz", "size": 30_000_000, "content_type": "application/gzip"},
         {"path": "/lantern.ckpt", "size": 30_000_000, "content_type": "application/octet-stream"},
         {"path": "/paper.pdf", "body": "%PDF-1.4 x", "content_type": "application/pdf"},
@@ -270,7 +271,7 @@ def test_a_record_whose_files_are_in_trouble_is_not_seen(town: Any, key: str, si
 def test_an_archive_of_code_is_code(town: Any) -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("x/train.py", "print(1)")
+        archive.writestr("x/train.py", "print(1)\n" * 9)
     place = town.root / "sites" / "z.example.org" / "code.zip"
     town.site("z.example.org", {"path": "/code.zip", "file": "code.zip"})
     place.write_bytes(buffer.getvalue())
@@ -282,7 +283,7 @@ def test_an_archive_of_code_is_code(town: Any) -> None:
 def test_an_archive_longer_than_a_page_is_listed_too_and_every_time(town: Any) -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("x/train.py", "print(1)")
+        archive.writestr("x/train.py", "print(1)\n" * 9)
         archive.writestr("x/figure.png", bytes(3 << 20))
     place = town.root / "sites" / "z.example.org" / "code.zip"
     town.site("z.example.org", {"path": "/code.zip", "file": "code.zip"})
@@ -349,7 +350,7 @@ def test_an_expired_anonymous_mirror_is_gone_though_its_page_answers(town: Any) 
         {"path": "/api/repo/fog-2/options", "body": '{"url": "x"}'},
         {
             "path": "/api/repo/fog-2/files/",
-            "body": '{"train.py": {"size": 10, "sha": "a"}, "src": {"m.py": {"size": 3, "sha": "b"}}}',
+            "body": '{"train.py": {"size": 100, "sha": "a"}, "src": {"m.py": {"size": 300, "sha": "b"}}}',
         },
     )
     assert look(town, "https://anonymous.4open.science/r/fog-1").reason == "gone_once: expired"
@@ -368,7 +369,7 @@ def test_drive_is_asked_for_the_download(town: Any) -> None:
     town.site(
         "drive.google.com",
         {"path": "/file/d/open/view", **view},
-        {"path": "/uc?export=download&id=open", "body": "a,b\n1,2\n", "content_type": "text/csv"},
+        {"path": "/uc?export=download&id=open", "body": "a,b\n" + "1,2\n" * 60, "content_type": "text/csv"},
         {"path": "/file/d/big/view", **view},
         {"path": "/uc?export=download&id=big", "body": page("Google Drive - Virus scan warning", warning)},
         {"path": "/file/d/quota/view", **view},
@@ -382,7 +383,7 @@ def test_drive_is_asked_for_the_download(town: Any) -> None:
 
 
 def test_a_link_to_a_repository_is_answered_as_the_repository(town: Any) -> None:
-    town.repo("fog/lantern", {"train.py": "x"})
+    town.repo("fog/lantern", {"train.py": "x = 1\n" * 20})
     town.hub("fog/m", {"model.safetensors": 2_000_000}, gated="auto")
     tree = look(town, "https://github.com/fog/lantern/tree/main/src")
     assert (tree.subject, tree.facts["code_files"]) == ("github:fog/lantern", 1)
@@ -406,3 +407,58 @@ def test_the_same_world_gives_the_same_receipts_whenever_it_is_asked(town: Any) 
     again = look(town, "https://fog.example.org/", again=True)
     replayed = look(town, "https://fog.example.org/", mode="replay")
     assert first == again == replayed
+
+
+def zipped(**members: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "outcome"),
+    [
+        ("fog.zip", zipped(), Outcome.AVAILABLE),
+        ("fog.zip", zipped(**{f"folder{n}/": "" for n in range(9)}), Outcome.AVAILABLE),
+        ("fog.csv", b"a,b", Outcome.AVAILABLE),
+        ("fog.csv", b"Access denied. Please request access from the owner of this file." * 4, Outcome.UNDETERMINED),
+        ("fog.csv", b"File not found.", Outcome.UNDETERMINED),
+        ("fog.json", b'{"error": "not found"}', Outcome.UNDETERMINED),
+        ("fog.json", b'{"error": "' + b"x" * 4000 + b'"}', Outcome.UNDETERMINED),
+    ],
+)
+def test_any_bytes_are_no_data(recording: Any, name: str, body: bytes, outcome: Outcome) -> None:
+    probes = Probes("2505.00001", recording(lambda request: httpx2.Response(200, content=body)), {}, PAPER)
+    receipt = probes.fetch_url(f"https://own.example.org/{name}").receipt
+    assert receipt.outcome is outcome
+    assert not receipt.facts.get("data_open")
+
+
+def test_an_archive_with_something_in_it_is_data(recording: Any) -> None:
+    body = zipped(**{"fog/train.csv": "1,2\n" * 100})
+    probes = Probes("2505.00001", recording(lambda request: httpx2.Response(200, content=body)), {}, PAPER)
+    assert probes.fetch_url("https://own.example.org/fog.zip").receipt.facts["data_open"] == ["fog.zip"]
+
+
+@pytest.mark.parametrize("filler", [b"\0", b"\xff", b"weights are coming soon. ", b" "])
+@pytest.mark.parametrize("padded", [b"", b"Weights will be released. "])
+def test_a_megabyte_of_nothing_is_no_checkpoint(recording: Any, filler: bytes, padded: bytes) -> None:
+    body = padded + filler * (1_500_000 // len(filler))
+    probes = Probes("2505.00001", recording(lambda request: httpx2.Response(200, content=body)), {}, PAPER)
+    assert probes.fetch_url("https://own.example.org/lantern.pt").receipt.facts["weights_open"] == []
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"\x98:" + bytes(6) + b'{"__metadata__":{"format":"pt"},"lm_head.weight":{"dtype":"BF16"}}',
+        b"GGUF\x03" + bytes(3) + b"\x23\x01" + bytes(6) + b"general.architecture\x08" + bytes(7) + b"llama",
+        b"PK\x03\x04" + bytes(8) + b"archive/data.pkl" + bytes(900) + b"\x80\x02ctorch._utils",
+        b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.",
+        b"\x89HDF\r\n\x1a\n" + bytes(200),
+    ],
+)
+def test_the_heads_of_real_formats_are_checkpoints(head: bytes) -> None:
+    assert holds_weights(head)

@@ -93,7 +93,7 @@ def said(report: Report) -> str:
 
 def looked(town) -> list[Receipt]:
     """One look at a town: a repository, a model, a page, searches, the supplement."""
-    town.repo("fog/lantern", {"train.py": "import torch\n", "README.md": README})
+    town.repo("fog/lantern", {"train.py": "import torch\n" * 5, "README.md": README})
     town.hub("fog/lantern", {"README.md": README, "model.safetensors": 2 << 20})
     town.site("fog.example.org", {"path": "/", "body": "<html><body><p>Lantern, a method for fog.</p></body></html>"})
     probes = town.probes(SUPPLEMENT)
@@ -158,7 +158,7 @@ def test_a_receipt_may_rest_on_nothing_that_its_tool_does_not_ask_for(town, pack
 
 
 def test_gone_takes_two_looks_a_day_apart_in_replay_too(town, packed) -> None:
-    town.repo("fog/away", {"train.py": "import torch\n"}, missing=True)
+    town.repo("fog/away", {"train.py": "import torch\n" * 5}, missing=True)
     once = town.probes().github_repo("fog/away").receipt
     twice = town.a_day_later(again=True).github_repo("fog/away").receipt
     assert (once.outcome, twice.outcome) == (Outcome.UNDETERMINED, Outcome.UNAVAILABLE)
@@ -171,7 +171,7 @@ def test_gone_takes_two_looks_a_day_apart_in_replay_too(town, packed) -> None:
 
 
 def test_another_answer_at_another_time_does_not_stand_in_for_the_receipts_own(town, packed) -> None:
-    town.repo("fog/lantern", {"train.py": "import torch\n"}, fail_first={"status": 502, "times": 4})
+    town.repo("fog/lantern", {"train.py": "import torch\n" * 5}, fail_first={"status": 502, "times": 4})
     first = town.probes().github_repo("fog/lantern").receipt
     later = town.a_day_later(again=True).github_repo("fog/lantern").receipt
     assert (first.outcome, later.outcome) == (Outcome.UNDETERMINED, Outcome.AVAILABLE)
@@ -181,7 +181,7 @@ def test_another_answer_at_another_time_does_not_stand_in_for_the_receipts_own(t
 
 
 def test_what_was_asked_with_a_token_is_replayed_without_one(town, packed) -> None:
-    town.repo("fog/lantern", {"train.py": "import torch\n", "README.md": README})
+    town.repo("fog/lantern", {"train.py": "import torch\n" * 5, "README.md": README})
     receipt = town.probes(github_token="ghp_secret").github_repo("fog/lantern").receipt
     opened = packed([receipt])
     assert opened.exchanges[receipt.exchanges[0]].authenticated

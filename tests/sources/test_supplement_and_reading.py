@@ -25,20 +25,20 @@ def zipped(**files: str) -> bytes:
 
 SUPPLEMENT = {
     "readme.txt": b"Lantern Attention for Foggy Graphs",
-    "code/train.py": b"import torch\n",
+    "code/train.py": b"import torch\n" * 5,
     "code/inner.zip": zipped(lib="x") or b"",
-    "weights.pt": b"PK\x03\x04" + b"\0" * 2_000_000,
+    "weights.pt": b"PK\x03\x04" + bytes(range(256)) * 8_000,
 }
 
 
 def test_the_manifest_counts_code_and_lists_archives(town: Any) -> None:
-    supplement = {**SUPPLEMENT, "code/inner.zip": zipped(**{"pkg__model.py": "x = 1"})}
+    supplement = {**SUPPLEMENT, "code/inner.zip": zipped(**{"pkg__model.py": "x = 1\n" * 20})}
     receipt, content = town.probes(supplement).supplement_file()
     assert (receipt.outcome, receipt.subject, receipt.exchanges) == (Outcome.AVAILABLE, "supplement:", ())
     assert receipt.facts["code_sample"] == ["code/inner.zip/pkg/model.py", "code/train.py"]
     assert receipt.facts["weights_open"] == ["weights.pt"]
     assert not receipt.facts["pdf_only"]
-    assert {"path": "code/train.py", "size": 13} in content["files"]
+    assert {"path": "code/train.py", "size": 65} in content["files"]
 
 
 def test_an_appendix_is_no_code(town: Any) -> None:
@@ -48,7 +48,7 @@ def test_an_appendix_is_no_code(town: Any) -> None:
 
 def test_files_are_read_by_content(town: Any) -> None:
     probes = town.probes(SUPPLEMENT)
-    assert probes.supplement_file("code/train.py").content["text"] == "import torch\n"
+    assert probes.supplement_file("code/train.py").content["text"] == "import torch\n" * 5
     assert probes.supplement_file("readme.txt").receipt.facts["names_paper"] == ["title"]
     assert "text" not in probes.supplement_file("weights.pt").content
 
@@ -75,7 +75,7 @@ def test_no_supplement_is_a_fact_of_the_bundle(town: Any) -> None:
     ],
 )
 def test_entry_points_are_programs_and_not_parts(paths: list[str], train: list[str], evaluate: list[str]) -> None:
-    facts = about_files([Entry(path, 10) for path in paths])
+    facts = about_files([Entry(path, 100) for path in paths])
     assert (facts["train_entries"], facts["eval_entries"]) == (train, evaluate)
 
 
