@@ -20,16 +20,17 @@ from pipeline.audit import Audited, unsupported
 from pipeline.corpus import UNDETERMINED
 from pipeline.editions import sample_order
 from pipeline.events import explain
-from pipeline.evidence import Json, Signal, Status, Verification
+from pipeline.evidence import Json, Outcome, Signal, Status, Verification
 from pipeline.paper import Paper
 from pipeline.release.compose import Composition, Material
 from pipeline.release.report import Check, Report, Tally
 from pipeline.release.tables import Lines
 from pipeline.row import Row
-from pipeline.targets import Target, at_anchor, problems
+from pipeline.targets import Bar, Target, at_anchor, make_bar, problems
 from pipeline.tiers import SELECTABLE
 
 PASSED = get_args(Passed)
+SUPPLEMENT_TOOL = "supplement_file"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,6 +95,21 @@ def receipts_resolve(case: Case) -> Check:
     return tally.done()
 
 
+def receipts_rest(case: Case) -> Check:
+    """Nothing was reached without an exchange: only the supplement is read without the network, and it shows nothing
+    but itself."""
+    tally = Tally("what receipts found rests on exchanges")
+    for receipt in case.material.receipts.values():
+        inside = receipt.subject.startswith("supplement:")
+        wrong = ""
+        if (receipt.tool == SUPPLEMENT_TOOL) != inside:
+            wrong = f"receipt {receipt.id[:16]} of {receipt.tool} is about {receipt.subject}"
+        elif receipt.outcome is Outcome.AVAILABLE and not inside and not receipt.exchanges:
+            wrong = f"receipt {receipt.id[:16]} of {receipt.tool} found {receipt.subject} without an exchange"
+        tally.look(receipt.paper, [wrong] if wrong else [])
+    return tally.done()
+
+
 def receipts_entail(case: Case) -> Check:
     """Every published signal is what receipts (or a person, citing one) say, in the words they allow."""
     tally = Tally("labels follow from receipts and decisions")
@@ -147,6 +163,43 @@ def _ungradeable(line: Mapping[str, Any], stored: Mapping[str, Json] | None) -> 
             yield f"the row shows the {field} {shown[field]!r}, its target has {value!r}"
     if shown["match_bar_kind"] != target.bar.kind:
         yield f"the row shows a {shown['match_bar_kind']} bar, its target has {target.bar.kind}"
+
+
+def targets_ruled(case: Case) -> Check:
+    """A target is read from the paper's own source, and its bar is the rule's under the edition's tolerance, unless a
+    person gave another bar or target."""
+    tally = Tally("targets are of the paper's source, with the bar of the edition's tolerance")
+    relative = case.material.edition.tolerance_relative
+    for paper in case.made.chosen:
+        target, decisions = paper.inputs.target, paper.standing.decisions
+        if target is None:
+            tally.look(paper.arxiv_id, ["has no target"])
+            continue
+        own = target.anchor.source_sha256 == paper.inputs.source_sha256
+        wrong = [] if own else ["its target is anchored in another source"]
+        given = any(q in decisions and isinstance(decisions[q].value, dict) for q in _BAR_QUESTIONS)
+        if not given and target.bar != (due := _bar(target, relative)):
+            wrong.append(f"its bar is {target.bar!r}, by rule {due!r}")
+        tally.look(paper.arxiv_id, wrong)
+    return tally.done()
+
+
+_BAR_QUESTIONS: tuple[events.Question, ...] = ("target", "bar")
+
+
+def _bar(target: Target, relative: float) -> Bar | None:
+    """The bar that a target's own numbers give; percent have a scale of 100, as where the target is first read."""
+    return make_bar(
+        target.bar.kind,
+        number=target.number,
+        direction=target.direction,
+        uncertainty=target.uncertainty,
+        baseline=target.baseline,
+        relative=relative,
+        low=target.bar.low,
+        high=target.bar.high,
+        scale=100.0 if "%" in f"{target.value}{target.unit}{target.metric}" else 1.0,
+    )
 
 
 def inventory_reasoned(case: Case) -> Check:
@@ -396,8 +449,10 @@ def stages_current(case: Case, given: Given) -> Check:
 FOLDER: tuple[Callable[[Case], Check], ...] = (
     row_schema,
     receipts_resolve,
+    receipts_rest,
     receipts_entail,
     targets_gradeable,
+    targets_ruled,
     inventory_reasoned,
     ledger_whole,
     pool_decided,

@@ -160,7 +160,7 @@ def inputs(n: int, *, tier: str, hours: float | None, **changes: Any) -> tuple[I
             "kind": "point_estimate",
             "op": "within",
             "reference": float(f"80.{n:02}"),
-            "tolerance": 4.0,
+            "tolerance": float(f"80.{n:02}") * EDITION.tolerance_relative,
             "tolerance_source": "default_relative",
         },
         "anchor": {

@@ -16,7 +16,7 @@ import pytest
 from pipeline.corpus import Exclusion
 from pipeline.derivation import Inputs
 from pipeline.editions import Edition, load, shipped
-from pipeline.evidence import canonical, digest
+from pipeline.evidence import Outcome, canonical, digest
 from pipeline.release import gate
 from pipeline.release.compose import Material, compose
 from pipeline.release.freeze import freeze
@@ -389,3 +389,70 @@ def test_an_exclusion_of_a_later_stage_cannot_pass_for_a_recorded_one(held: Mate
     extra = Exclusion(key=paper, title="", stage="classification", reason="tool_limit", detail="")
     check = gate.all_accounted(case_of(replace(held, early=(*held.early, extra))))
     assert wheres(check) == {paper}
+
+
+def test_what_was_reached_without_an_exchange_is_named(held: Material) -> None:
+    paper = first(held)
+    one = next(r for r in held.receipts.values() if r.paper == paper and r.outcome is Outcome.AVAILABLE)
+    for forged in (replace(one, exchanges=()), replace(one, tool="supplement_file", exchanges=())):
+        check = gate.receipts_rest(case_of(replace(held, receipts={**held.receipts, one.id: forged})))
+        assert wheres(check) == {paper}
+    own = replace(one, tool="supplement_file", subject="supplement:train.py", exchanges=())
+    assert gate.receipts_rest(case_of(replace(held, receipts={**held.receipts, one.id: own}))).ok
+
+
+def target_of(held: Material, paper: str) -> dict[str, Any]:
+    target = next(i for i in held.sample if i.arxiv_id == paper).target
+    assert target is not None
+    return target.model_dump(mode="json")
+
+
+@pytest.mark.parametrize("part", [{"tolerance": 40.0}, {"tolerance_source": "authors"}, {"reference": 70.0}])
+def test_a_bar_that_is_not_the_rules_is_named_unless_a_person_gave_it(
+    made: ModuleType, held: Material, part: dict[str, Any]
+) -> None:
+    paper = first(held)
+    target = target_of(held, paper)
+    bar = {**target["bar"], **part}
+    forged = made.decided(changed(held, paper, target={**target, "bar": bar}))
+    assert wheres(gate.targets_ruled(case_of(forged))) == {paper}
+    events = [e.event for e in held.entries]
+    for question, value in (("bar", bar), ("target", {**target, "bar": bar})):
+        said = [
+            e.model_copy(update={"value": value, "why": "as printed"}) if (e.paper, e.question) == (paper, question)
+            else e
+            for e in events
+        ]  # fmt: skip
+        case = case_of(replace(held, entries=made.chain(said)))
+        assert paper in {one.arxiv_id for one in case.made.chosen}
+        assert gate.targets_ruled(case).ok
+
+
+def test_a_target_of_another_source_is_named(made: ModuleType, held: Material) -> None:
+    paper = first(held)
+    target = target_of(held, paper)
+    anchor = {**target["anchor"], "source_sha256": "0" * 64}
+    forged = made.decided(changed(held, paper, target={**target, "anchor": anchor}))
+    check = gate.targets_ruled(case_of(forged))
+    assert [str(f) for f in check.failures] == [f"{paper}: its target is anchored in another source"]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"bar": {"kind": "direction", "op": ">", "reference": 70.0}, "baseline": 70.0},
+        {"bar": {"kind": "threshold", "op": ">=", "reference": 80.0}, "number": 80.0, "value": "80"},
+        {"bar": {"kind": "range", "op": "between", "low": 70.0, "high": 90.0}},
+        {"uncertainty": 0.3},
+    ],
+)
+def test_every_kind_of_bar_by_rule_passes(made: ModuleType, held: Material, part: dict[str, Any]) -> None:
+    paper = first(held)
+    target = {**target_of(held, paper), **part}
+    if "uncertainty" in part:
+        target["bar"] = {**target["bar"], "tolerance": 0.3, "tolerance_source": "authors"}
+    if "number" in part:
+        target["anchor"] = {**target["anchor"], "quote": "Ours | 80"}
+    case = case_of(made.decided(changed(held, paper, target=target)))
+    assert paper in {one.arxiv_id for one in case.made.chosen}
+    assert gate.targets_ruled(case).ok
