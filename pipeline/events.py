@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from pipeline.evidence import Json, Signal, digest
+from pipeline.evidence import Json, Signal, canonical, digest
 from pipeline.row import Kind
 from pipeline.targets import Bar, Target
 from pipeline.targets import problems as target_problems
@@ -34,6 +34,10 @@ SETTLING: tuple[EventKind, ...] = ("adjudicate", "relabel", "re_estimate")
 CANNOT_TELL = "cannot_tell"
 STANDS = "stands"
 WRONG = "wrong"
+
+MOST_HOURS = 1_000_000
+"""H100-hours that a person can state; far above any cap, and far below where sums of them lose their meaning."""
+LAST_YEAR = 2200
 
 
 class LedgerError(ValueError):
@@ -62,8 +66,8 @@ def value_problem(question: Question, value: Json) -> str | None:
     if value in (STANDS, WRONG):
         return None
     if question == "hours":
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
-        return None if is_number else "stands, wrong, cannot_tell or a number of H100-hours from zero up"
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_HOURS
+        return None if is_number else f"stands, wrong, cannot_tell or H100-hours from 0 to {MOST_HOURS:,}"
     if question == "claim":
         said = (
             isinstance(value, dict)
@@ -82,6 +86,15 @@ def value_problem(question: Question, value: Json) -> str | None:
         return f"stands, wrong, cannot_tell or a whole {question} ({where}: {first['msg']})"
 
 
+def _readable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("must be printable, without control characters")
+    return text
+
+
+Name = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_readable)]
+
+
 class Event(BaseModel):
     """One thing a person did. `id` is the hash of the content.
 
@@ -94,8 +107,8 @@ class Event(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     kind: EventKind
-    paper: Annotated[str, Field(min_length=1)]
-    who: Annotated[str, Field(min_length=1)]
+    paper: Name
+    who: Name
     at: str
     why: str = ""
     evidence: list[str] = Field(default_factory=list)
@@ -109,6 +122,7 @@ class Event(BaseModel):
     @model_validator(mode="after")
     def _whole(self) -> Self:
         moment(self.at)
+        self._hashable()
         deciding = self.kind == "answer" or self.kind in SETTLING
         if deciding:
             if self.question is None or self.row_hash is None or not re.fullmatch("[0-9a-f]{64}", self.row_hash):
@@ -128,6 +142,13 @@ class Event(BaseModel):
         if (self.kind == "re_estimate") != (self.question == "hours") and self.kind in ("re_estimate", "relabel"):
             raise ValueError("re_estimate is about hours, relabel about any other question")
         return self
+
+    def _hashable(self) -> None:
+        """An event that has no canonical JSON (half a character, a number that is none) could enter no chain."""
+        try:
+            canonical([self.why, self.evidence, self.value]).encode()
+        except (ValueError, TypeError, RecursionError):
+            raise ValueError("has no canonical JSON: half a character, a number not finite, or deep nesting") from None
 
     def to_json(self) -> dict[str, Json]:
         """Only what is set: an unset field and its default are the same event."""
@@ -173,9 +194,11 @@ class Entry:
 
 
 def moment(at: str) -> datetime:
-    """The time an event states. Raises ValueError unless it is UTC, ISO 8601 with a Z."""
-    if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", at):
+    """The time an event states. Raises ValueError unless it is UTC, ISO 8601 with a Z, not after `LAST_YEAR`."""
+    if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", at, re.ASCII):
         raise ValueError(f"{at!r} is no UTC time like 2026-03-01T12:00:00Z")
+    if int(at[:4]) > LAST_YEAR:
+        raise ValueError(f"{at!r} is after the year {LAST_YEAR}")
     return datetime.fromisoformat(at.replace("Z", "+00:00")).astimezone(UTC)
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from pipeline.audit import standing
+from pipeline.audit import audit, standing
 from pipeline.decisions import export_todo, living_repositories, read_decisions
 from pipeline.derivation import Derivation, Rules, derive
-from pipeline.events import QUESTIONS, LedgerError
+from pipeline.events import MOST_HOURS, QUESTIONS, LedgerError
 from pipeline.evidence import Outcome, Signal, Status
 from pipeline.ledger import Ledger
 
@@ -162,3 +162,20 @@ def test_a_line_separator_inside_a_text_ends_no_line(made: ModuleType, row: Deri
 def test_a_line_nested_too_deeply_is_a_bad_line() -> None:
     with pytest.raises(LedgerError, match="d:1: is nested too deeply"):
         read_decisions("[" * 200_000, "d")
+
+
+@pytest.mark.parametrize("value", [10**400, 1e300])
+def test_hours_beyond_all_bounds_are_a_bad_line_and_never_reach_the_audit(
+    made: ModuleType, row: Derivation, value: float
+) -> None:
+    with pytest.raises(LedgerError, match="H100-hours from 0 to 1,000,000"):
+        read_decisions(text(line(made, row, answers={"hours": value})), "d")
+
+
+def test_the_most_hours_that_can_be_stated_are_derived_and_keep_the_row_out(made: ModuleType, row: Derivation) -> None:
+    said = {**made.answers_of(row), "hours": MOST_HOURS}
+    events = read_decisions(text(line(made, row, answers=said)), "d")
+    receipts = {r.id: r for r in made.inputs(1, tier="Run", hours=4.0)[1]}
+    one = audit(row, events, receipts, Rules.of(made.EDITION))
+    assert one.hours == MOST_HOURS
+    assert one.excluded
