@@ -116,8 +116,8 @@ class Edition(_Settings):
 
     classifier: Classifier = Classifier()
     absence_searches: AbsenceSearches = AbsenceSearches()
-    max_passes: PositiveInt = 2
-    second_look_hours: PositiveFloat = 24.0
+    max_passes: Annotated[int, Field(gt=0, le=10)] = 2
+    second_look_hours: Annotated[float, Field(ge=1)] = 24.0
 
     scoring: Scoring = "needs"
     tolerance_relative: Annotated[float, Field(gt=0, lt=1)] = 0.05
@@ -207,12 +207,17 @@ class Edition(_Settings):
     @property
     def world_path(self) -> Path | None:
         """The folder of the edition's world: as given to ``load``, under the shipped data, or beside the edition
-        file.
+        file. A world that climbs (``..``) is looked for beside the edition file alone, never from the shipped data.
         """
         if self._world_path is not None or self.world is None:
             return self._world_path
         beside = (self._folder or Path()) / self.world
-        return next((p for p in (data(self.world), beside) if p.is_dir()), data(self.world))
+        places = (beside,) if self._climbs else (data(self.world), beside)
+        return next((p for p in places if p.is_dir()), places[0])
+
+    @property
+    def _climbs(self) -> bool:
+        return self.world is not None and ".." in PurePath(self.world).parts
 
     @property
     def hash(self) -> str:
@@ -236,7 +241,8 @@ class Edition(_Settings):
     def settings(self) -> dict[str, Any]:
         """Every setting as JSON values, inherited ones included: what is hashed and what a release carries."""
         settings = self.model_dump(mode="json", exclude={"extends"})
-        shipped = self.world is not None and not PurePath(self.world).is_absolute() and data(self.world).is_dir()
+        relative = self.world is not None and not PurePath(self.world).is_absolute() and not self._climbs
+        shipped = self.world is not None and relative and data(self.world).is_dir()
         if self.world is not None and not shipped:
             settings["world"] = PurePath(self.world).name  # where a folder lies on this machine is not a setting
         if self._world_path is not None:

@@ -114,6 +114,8 @@ def test_a_variant_that_samples_until_a_tier_is_full_drops_the_fixed_size(tmp_pa
         ("scoring = 'kind'", "scoring", "'needs' or 'published'"),
         ("tolerance_relative = 5", "tolerance_relative", "less than 1"),
         ("max_passes = 0", "max_passes", "greater than 0"),
+        ("max_passes = 11", "max_passes", "less than or equal to 10"),
+        ("second_look_hours = 0.5", "second_look_hours", "greater than or equal to 1"),
         ("draw = 'random'", "draw", "'cheapest' or 'seeded'"),
         ("split_cap_hours = inf", "split_cap_hours", "finite"),
         ("name = 'other'", "name", "differs from the file's name"),
@@ -265,3 +267,17 @@ def test_the_sample_order_of_a_part_is_the_part_of_the_order(ids, seed):
     half = set(sorted(ids)[::2])
     assert sample_order(half, seed) == [i for i in whole if i in half]
     assert sample_order(list(reversed(whole)), seed) == whole
+
+
+def test_a_world_that_climbs_is_looked_for_beside_the_edition_file_alone(tmp_path):
+    (tmp_path / "editions").mkdir()
+    climbing = BASE.replace('"a-world"', '"../reference"')
+    out = load(_write(tmp_path / "editions", "out", climbing))
+    assert out.world_path == tmp_path / "editions" / ".." / "reference"
+    (tmp_path / "reference").mkdir()
+    assert out.world_path.is_dir()
+    shipped_folder = f'"offline/../{"offline/sample-2025"}"'
+    strange = load(_write(tmp_path / "editions", "strange", BASE.replace('"a-world"', shipped_folder)))
+    assert data("offline/../offline/sample-2025").is_dir()
+    assert not strange.world_path.is_dir()
+    assert strange.settings()["world"] == "sample-2025"
