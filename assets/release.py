@@ -116,7 +116,7 @@ def verdict(work: Workplace) -> Verdict:
         more = "\n".join(f"  - {line}" for line in lines[:40])
         return Verdict("blocked", f"{len(lines)} failures at the gate\n{more}")
     place = work.store.releases / row["release"]
-    return Verdict("released", f"{row['release']}, every check of the gate passed", place)
+    return Verdict("released", f"{row['release']}, every check of the gate passed, and the folder verifies", place)
 
 
 def export_evidence(work: Workplace, place: Path) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.evidence import Json
 from pipeline.release.compose import Composition, Material, compose
 from pipeline.release.folder import MANIFEST, facts, render, seal
 from pipeline.release.gate import Case, Given, gate
@@ -61,9 +63,16 @@ def freeze(material: Material, given: Given, place: Path, code_print: str) -> Fr
     return Frozen(place=place, made=made, report=report)
 
 
+def _said(manifest: bytes) -> dict[str, Json]:
+    """What a manifest says but for the code that wrote it: other code with the same outcome makes no new release."""
+    told = json.loads(manifest)
+    return {key: value for key, value in told.items() if key not in ("code_print", "manifest_sha256")}
+
+
 def _must_be_same(files: Mapping[str, bytes], place: Path) -> None:
     there = {path.name: path.read_bytes() for path in place.iterdir() if path.is_file()}
-    if there != files:
+    same = {n: b for n, b in there.items() if n != MANIFEST} == {n: b for n, b in files.items() if n != MANIFEST}
+    if not same or _said(there.get(MANIFEST, b"{}")) != _said(files[MANIFEST]):
         raise FreezeError(
             f"{place} already holds another release; a release is never overwritten. Give this one a new version, "
             "or move that folder away"

@@ -74,8 +74,16 @@ def test_freezing_twice_gives_the_same_bytes(made: ModuleType, held: Material, r
 
 def test_a_frozen_release_is_never_overwritten(made: ModuleType, held: Material, copy: Path) -> None:
     assert freeze(held, made.given(held), copy, "code").place == copy
+    (copy / "eval.jsonl").write_bytes(b"")
     with pytest.raises(FreezeError, match="never overwritten"):
-        freeze(held, made.given(held), copy, "other code")
+        freeze(held, made.given(held), copy, "code")
+
+
+def test_other_code_with_the_same_outcome_makes_no_new_release(made: ModuleType, held: Material, copy: Path) -> None:
+    before = (copy / MANIFEST).read_bytes()
+    frozen = freeze(held, made.given(held), copy, "other code")
+    assert frozen.place == copy
+    assert (copy / MANIFEST).read_bytes() == before
 
 
 def test_leftovers_of_a_killed_freeze_do_not_matter(made: ModuleType, held: Material, tmp_path: Path) -> None:
