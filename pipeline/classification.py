@@ -18,7 +18,7 @@ from pipeline.editions import Edition
 from pipeline.evidence import Context, Outcome, Receipt, Signal, Status, meets_rule, sizes
 from pipeline.not_needed import not_needed
 from pipeline.paper import Cell, Paper, Table, parse_number
-from pipeline.targets import QUOTE_LIMIT, Target, TargetAnchor, make_bar
+from pipeline.targets import QUOTE_LIMIT, Target, TargetAnchor, make_bar, scale_of
 from pipeline.targets import problems as problems_of
 from pipeline.tiers import Tier
 
@@ -130,7 +130,6 @@ def pin(word: TargetWord | None, paper: Paper, relative: float) -> tuple[Target 
             source_sha256=paper.source_sha256,
         )
     assert number is not None
-    scale = 100.0 if "%" in f"{value}{word.unit}{word.metric}" else 1.0
     bar = make_bar(
         word.bar_kind,
         number=number,
@@ -140,7 +139,7 @@ def pin(word: TargetWord | None, paper: Paper, relative: float) -> tuple[Target 
         relative=relative,
         low=word.low,
         high=word.high,
-        scale=scale,
+        scale=scale_of(value, word.unit, word.metric),
     )
     if bar is None:
         return None, [f"a {word.bar_kind} bar lacks a part (baseline, direction or the two ends)"]

@@ -117,7 +117,7 @@ class Edition(_Settings):
     classifier: Classifier = Classifier()
     absence_searches: AbsenceSearches = AbsenceSearches()
     max_passes: Annotated[int, Field(gt=0, le=10)] = 2
-    second_look_hours: Annotated[float, Field(ge=1)] = 24.0
+    second_look_hours: Annotated[float, Field(ge=1, le=24 * 365)] = 24.0
 
     scoring: Scoring = "needs"
     tolerance_relative: Annotated[float, Field(gt=0, lt=1)] = 0.05

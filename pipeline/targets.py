@@ -77,6 +77,11 @@ class Target(Strict):
     anchor: TargetAnchor
 
 
+def scale_of(value: str, unit: str, metric: str) -> float:
+    """The size of a metric's unit: 100 where anything says percent, else 1."""
+    return 100.0 if "%" in f"{value}{unit}{metric}" else 1.0
+
+
 def make_bar(
     kind: BarKind,
     *,

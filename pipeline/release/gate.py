@@ -26,7 +26,7 @@ from pipeline.release.compose import Composition, Material
 from pipeline.release.report import Check, Report, Tally
 from pipeline.release.tables import Lines
 from pipeline.row import Row
-from pipeline.targets import Bar, Target, at_anchor, make_bar, problems
+from pipeline.targets import Bar, Target, at_anchor, make_bar, problems, scale_of
 from pipeline.tiers import SELECTABLE
 
 PASSED = get_args(Passed)
@@ -198,7 +198,7 @@ def _bar(target: Target, relative: float) -> Bar | None:
         relative=relative,
         low=target.bar.low,
         high=target.bar.high,
-        scale=100.0 if "%" in f"{target.value}{target.unit}{target.metric}" else 1.0,
+        scale=scale_of(target.value, target.unit, target.metric),
     )
 
 

@@ -184,7 +184,9 @@ def test_drift_that_changes_no_label_is_a_note(finished: Tiny, asked: Ask) -> No
     code = the_code(finished)
 
     def change(world: Path) -> None:
-        (repo_file(world, code).parent / "files" / "make_data.py").write_text("print()\n", encoding="utf-8")
+        (repo_file(world, code).parent / "files" / "make_data.py").write_text(
+            "print('a row of data')\n" * 5, encoding="utf-8"
+        )
 
     report = asked(change)
     assert report.ok, "\n".join(report.lines())
