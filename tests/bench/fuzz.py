@@ -23,15 +23,13 @@ from pipeline import archives, editions
 from pipeline.paper import NoPaper, read
 
 SLOW = 20.0
-TOKENS = (
-    r"""
+_WORDS = r"""
 \section{ \subsection{ \caption{ \footnote{ \href{http://a.org/x}{ \url{ \textbf{ \multirow{2}{*}{
 \begin{table} \end{table} \begin{tabular}{lcc} \end{tabular} \begin{figure} \end{figure} \hline & \\
 \newcommand{\x}[1]{#1#1} \x{ \def\y{\y} \y \input{main} \iffalse \fi \else \ifx\a\b % $ $$ { } [ ] ~ ^ _ #
 8 A100 GPUs for 3 days 12 hours 1,200 GPU-hours TPU v3-8 0.645 96.4 ± 0.2 (0.1, 0.2) é
-""".split()
-    + ["\x00", "\ufb01", "\u202e"]
-)
+"""
+TOKENS = [*_WORDS.split(), "\x00", "\ufb01", "\u202e"]
 
 
 def sources() -> list[bytes]:
