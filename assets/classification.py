@@ -7,7 +7,7 @@ import asyncio
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import polars as pl
 
@@ -241,7 +241,7 @@ def _wants_look(work: Workplace, item: Item, look: int) -> bool:
     return second_look_wanted(episode, _derived(work, item, episode))
 
 
-def _last_seen(work: Workplace, item: Item):  # type: ignore[no-untyped-def]
+def _last_seen(work: Workplace, item: Item) -> datetime:
     episode = _episode(work, item)
     assert episode is not None
     ids = [e for r in episode.receipts if r.outcome is Outcome.UNDETERMINED for e in r.exchanges]

@@ -19,6 +19,7 @@ from pipeline.release import pack
 from pipeline.release.compose import IndexLine, Material
 from pipeline.release.freeze import RULES, FreezeError, Frozen, freeze
 from pipeline.release.gate import Given
+from pipeline.release.report import Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ def run(work: Workplace, print_: str) -> Summary:
     }
 
 
-def _freeze(work: Workplace):  # type: ignore[no-untyped-def]
+def _freeze(work: Workplace) -> tuple[Frozen, list[tuple[str, Failure]]]:
     """Freeze as the next version that is not taken by another release."""
     made_from, given = material(work), _given(work)
     version = 1

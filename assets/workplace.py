@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from datetime import time as clock_time
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -27,6 +28,12 @@ from pipeline.editions import Edition, EditionError
 from pipeline.evidence import digest
 from pipeline.record import Record
 from pipeline.store import Store, StoreError
+
+if TYPE_CHECKING:
+    from pipeline.ledger import Ledger
+    from pipeline.offline.server import OfflineWorld
+    from pipeline.sources.clocks import Clock
+    from pipeline.sources.recorder import Recorder
 
 INFRASTRUCTURE: tuple[type[Exception], ...] = (StoreError, SQLAlchemyError, MemoryError)
 """What is no paper's fault: it ends the run, which goes on from its checkpoints once it is mended."""
@@ -72,13 +79,13 @@ class Workplace:
         return Record(self.store.engine)
 
     @cached_property
-    def ledger(self):  # type: ignore[no-untyped-def]
+    def ledger(self) -> Ledger:
         from pipeline.ledger import Ledger
 
         return Ledger(self.store.engine, self.edition.name, os.environ.get("RECLAIM_SITE", "main"))
 
     @cached_property
-    def world(self):  # type: ignore[no-untyped-def]
+    def world(self) -> OfflineWorld | None:
         """The offline world of the edition, or None for a live one. Starts its server when first asked for an
         address."""
         if self.edition.world is None:
@@ -112,7 +119,7 @@ class Workplace:
         return self.world.paper_digest(arxiv_id) if self.offline else f"v{version}"
 
     @cached_property
-    def clock(self):  # type: ignore[no-untyped-def]
+    def clock(self) -> Clock:
         """The offline world has a clock of its own, from the edition's day on; it never runs behind the record."""
         from pipeline.sources.clocks import SimulatedClock, SystemClock
 
@@ -126,7 +133,7 @@ class Workplace:
         """Offline worlds share a line of time in a store, apart from that of live services."""
         return "offline:" if self.offline else "live:"
 
-    def recorder(self, *, again: bool = False):  # type: ignore[no-untyped-def]
+    def recorder(self, *, again: bool = False) -> Recorder:
         from pipeline.sources.recorder import Recorder
 
         transport = None
