@@ -13,7 +13,7 @@ import polars as pl
 
 from pipeline import editions
 from pipeline.evidence import Json, canonical
-from pipeline.fingerprints import code_print, fingerprint
+from pipeline.fingerprints import code_print, fingerprint, keep, remember
 from pipeline.store import StoreError
 
 if TYPE_CHECKING:
@@ -70,10 +70,13 @@ def reference_files(stage: Stage) -> tuple[Path, ...]:
 def prints(work: Workplace) -> dict[str, str]:
     """Every stage's present fingerprint: a chain, so that a change reaches all that depends on it and nothing else."""
     found: dict[str, str] = {}
+    parsed = work.store.root / "parsed.json"
+    remember(parsed)
     for stage in stages():
         inputs = {name: found[name] for name in stage.after} | dict(stage.inputs(work))
         settings = {part: work.edition.part(part) for part in stage.parts}
         found[stage.name] = fingerprint(stage.name, inputs=inputs, settings=settings, code=code_of(stage))
+    keep(parsed)
     return found
 
 

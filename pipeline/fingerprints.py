@@ -10,6 +10,9 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
+import json
+import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -28,47 +31,88 @@ def _file(module: str) -> Path | None:
     return None
 
 
+Imported = tuple[int, str, tuple[str, ...]]
+"""One import as written: dots in front, module, names."""
+
+_known: dict[str, tuple[str, tuple[Imported, ...]]] = {}
+"""By hash of a source and of the Python that parses it: print of its bare tree, and what it imports."""
+
+_saved: set[str] = set()
+
+
 @functools.cache
-def _tree(module: str) -> ast.Module | None:
+def _parsed(module: str) -> tuple[str, tuple[Imported, ...]] | None:
+    """Print and imports of a first-party module, or None where there is none."""
     path = _file(module)
-    return None if path is None else ast.parse(path.read_bytes())
+    if path is None:
+        return None
+    source = path.read_bytes()
+    key = hashlib.sha256(f"{sys.version_info[:3]}".encode() + source).hexdigest()
+    if key not in _known:
+        _known[key] = hashlib.sha256(bare(source).encode()).hexdigest(), tuple(_written(ast.parse(source)))
+    return _known[key]
+
+
+def _written(tree: ast.Module) -> Iterator[Imported]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((0, alias.name, ()) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.level, node.module or "", tuple(alias.name for alias in node.names)
 
 
 @functools.cache
 def _imports(module: str) -> tuple[str, ...]:
     """Names of first-party modules that a module imports anywhere, with the packages above them."""
-    tree = _tree(module)
-    return () if tree is None else tuple(dict.fromkeys(_imported(module, tree)))
+    parsed = _parsed(module)
+    return () if parsed is None else tuple(dict.fromkeys(_resolved(module, parsed[1])))
 
 
-def _imported(module: str, tree: ast.Module) -> Iterator[str]:
+def _resolved(module: str, imported: Iterable[Imported]) -> Iterator[str]:
     package = module if (_file(module) or Path()).name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(tree):
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                above = package.split(".")[: len(package.split(".")) - node.level + 1]
-                base = ".".join([*above, base] if base else above)
-            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-        for name in names:
+    for level, base, names in imported:
+        if level:
+            above = package.split(".")[: len(package.split(".")) - level + 1]
+            base = ".".join([*above, base] if base else above)
+        for name in (base, *(f"{base}.{one}" for one in names)):
             if name.split(".")[0] in FIRST_PARTY and _file(name) is not None:
                 parts = name.split(".")
                 yield from (".".join(parts[: i + 1]) for i in range(len(parts)))
 
 
+def remember(place: Path) -> None:
+    """Read what earlier processes parsed; a file that is none is as good as no file."""
+    try:
+        told = json.loads(place.read_text(encoding="utf-8"))
+        found = {
+            key: (print_, tuple((n, m, tuple(names)) for n, m, names in raw)) for key, (print_, raw) in told.items()
+        }
+    except (OSError, ValueError, TypeError, AttributeError):
+        return
+    _known.update(found)
+    _saved.update(found)
+
+
+def keep(place: Path) -> None:
+    """Write what this process has parsed, for `remember`, where that is more than what it read."""
+    if place.exists() and _known.keys() <= _saved:
+        return
+    staged = place.with_name(f".{place.name}.{os.getpid()}.part")
+    staged.write_text(json.dumps(_known, sort_keys=True), encoding="utf-8")
+    staged.replace(place)
+    _saved.update(_known)
+
+
 def closure(module: str) -> tuple[str, ...]:
     """All first-party modules reachable from one, itself included, sorted. Raises ValueError for a module that is not
     there."""
-    if _tree(module) is None:
+    if _parsed(module) is None:
         raise ValueError(f"no first-party module {module}")
     seen: set[str] = set()
     todo = [module]
     while todo:
         name = todo.pop()
-        if name not in seen and _tree(name) is not None:
+        if name not in seen and _parsed(name) is not None:
             seen.add(name)
             todo.extend(_imports(name))
     return tuple(sorted(seen))
@@ -108,11 +152,10 @@ def bare(source: bytes) -> str:
     return ast.dump(_Bare().visit(ast.parse(source)), annotate_fields=False, include_attributes=False)
 
 
-@functools.cache
 def _module_print(module: str) -> str:
-    path = _file(module)
-    assert path is not None
-    return hashlib.sha256(bare(path.read_bytes()).encode()).hexdigest()
+    parsed = _parsed(module)
+    assert parsed is not None
+    return parsed[0]
 
 
 @functools.cache

@@ -68,10 +68,37 @@ def test_a_relative_import_is_followed(tmp_path, monkeypatch):
     (package / "leaf.py").write_text("from ..root import X\n")
     (tmp_path / "pipeline" / "root.py").write_text("X = 1\n")
     monkeypatch.setattr(fingerprints, "_ROOT", tmp_path)
-    fingerprints._tree.cache_clear()
+    fingerprints._parsed.cache_clear()
     fingerprints._imports.cache_clear()
     try:
         assert closure("pipeline.inner") == ("pipeline", "pipeline.inner", "pipeline.inner.leaf", "pipeline.root")
     finally:
-        fingerprints._tree.cache_clear()
+        fingerprints._parsed.cache_clear()
         fingerprints._imports.cache_clear()
+
+
+def test_what_was_parsed_before_gives_the_same_print_without_parsing(tmp_path, monkeypatch):
+    def forget():
+        for cached in (fingerprints._parsed, fingerprints._imports, fingerprints.code_print):
+            cached.cache_clear()
+        fingerprints._known.clear()
+
+    before = fingerprints.code_print("pipeline.tiers", "pipeline.selection")
+    place = tmp_path / "parsed.json"
+    fingerprints.keep(place)
+    forget()
+    try:
+        fingerprints.remember(place)
+        monkeypatch.setattr(fingerprints.ast, "parse", lambda source: pytest.fail("parsed again"))
+        assert fingerprints.code_print("pipeline.tiers", "pipeline.selection") == before
+    finally:
+        monkeypatch.undo()
+        forget()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"a": 1}', '{"a": ["b", [[1]]]}'])
+def test_a_damaged_memory_of_parsing_is_as_good_as_none(tmp_path, text):
+    place = tmp_path / "parsed.json"
+    place.write_text(text)
+    fingerprints.remember(place)
+    assert closure("pipeline.tiers")
