@@ -70,6 +70,7 @@ def test_a_second_build_asks_nothing_runs_no_episode_imports_no_dagster_and_chan
     assert (copy.count("sightings"), copy.count("episodes")) == asked
 
 
+@pytest.mark.slow
 def test_building_anew_from_nothing_gives_the_same_bytes(finished: Tiny, tmp_path: Path) -> None:
     again = tiny.make(tmp_path / "again")
     assert again.run("audit", "import", str(finished.folder / "decisions.jsonl"), "--edition", str(again.toml)) == 0

@@ -51,6 +51,7 @@ def built(decided: Tiny, finished: Tiny, *, tree: Path = ROOT, one: bool = False
     assert contents(decided.root / "releases") == contents(finished.root / "releases")
 
 
+@pytest.mark.slow
 def test_everything_about_the_surroundings_changed_at_once_changes_no_byte(
     decided: Tiny, finished: Tiny, tree: Path
 ) -> None:

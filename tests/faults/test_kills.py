@@ -96,13 +96,6 @@ _draw = random.Random(SEED)
 POINTS = sorted(round(_draw.uniform(0.01, 0.97), 3) for _ in range(20))
 
 
-@pytest.mark.parametrize("share", POINTS[7::10])
-def test_a_build_killed_in_its_first_and_second_half_ends_the_same(
-    share: float, launcher: Launcher, decided: Tiny, undisturbed: tuple[dict[str, str], int], tmp_path: Path
-) -> None:
-    killed_at(share, launcher, decided, undisturbed, tmp_path / "again")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("share", POINTS)
 def test_a_build_killed_at_any_of_twenty_moments_ends_the_same(
