@@ -163,6 +163,7 @@ def test_a_stage_that_fails_ends_the_build_blocked_with_stage_and_cause(
     assert copy.build() == tiny.EXIT_RELEASED
 
 
+@pytest.mark.slow
 def test_runs_of_a_killed_build_do_not_stay_started(kept: Tiny, home: dg.DagsterInstance) -> None:
     job = build_defs(Shop(root=kept.root)).resolve_implicit_global_asset_job_def()
     dead = home.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED, tags={"reclaim/edition": kept.name})

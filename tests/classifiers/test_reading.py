@@ -331,6 +331,7 @@ def test_preparing_data_is_no_part_of_a_rerun() -> None:
     assert hours("Preprocessing and sampling of the data took 4 hours on one V100.", trains=False).parts == ()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not REAL.is_dir(), reason="real papers lie beside the checkout only")
 def test_on_real_papers_every_target_stands_where_it_says_and_every_float_has_a_word() -> None:
     looked = 0

@@ -251,6 +251,7 @@ def test_all_two_hundred_published_titles_agree_with_their_arxiv_titles_given_th
     ] == []
 
 
+@pytest.mark.slow
 def test_no_published_title_agrees_with_a_foreign_one() -> None:
     rows = published()[::4]
     other = ("Dee Moss", "Eli Fox")

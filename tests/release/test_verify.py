@@ -134,6 +134,7 @@ print(freeze(held, made.given(held), Path(sys.argv[2]), "code").place)
 """
 
 
+@pytest.mark.slow
 def test_another_hash_seed_time_zone_locale_umask_and_thread_count_give_the_same_bytes(
     release: Path, tmp_path: Path
 ) -> None:
