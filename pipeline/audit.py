@@ -38,8 +38,8 @@ class Decision:
 class Standing:
     """Where one pool row stands: its settled questions, and the others with what they lack.
 
-    disputed: auditors differ, or one cannot tell and another can; an adjudication is needed. stale: answered only on an
-    earlier state of the row. waiting: nobody answered, or nobody could tell.
+    disputed: auditors differ, or one of them cannot tell; an adjudication is needed. stale: answered only on an
+    earlier state of the row. waiting: nobody answered.
     """
 
     paper: str
@@ -71,9 +71,7 @@ def standing(paper: str, row_hash: str, events: Iterable[Event]) -> Standing:
             decisions[question] = Decision(question=question, value=settling[-1].value, event=settling[-1])
         elif not values:
             open_[question] = "stale" if said else "waiting"
-        elif all(value == CANNOT_TELL for value in values):
-            open_[question] = "waiting"
-        elif any(not _same(value, values[0]) for value in values):
+        elif values[0] == CANNOT_TELL or any(not _same(value, values[0]) for value in values):
             open_[question] = "disputed"
         else:
             last = list(latest.values())[-1]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from sqlalchemy import Column, Connection, Engine, Integer, MetaData, String, Table, Text, func, insert, select
+from sqlalchemy import Column, Connection, Engine, Integer, MetaData, String, Table, Text, and_, func, insert, or_, select
 from sqlalchemy import event as sql_events
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.schema import DDL
@@ -14,6 +14,9 @@ from pipeline.events import Entry, Event, LedgerError, chained, fold, fold_order
 from pipeline.evidence import canonical
 
 __all__ = ["Entry", "Event", "Ledger", "LedgerError", "fold", "head", "merge", "verify_chain"]
+
+Beside = Callable[[Connection, Sequence[Entry]], None]
+"""Writes that belong to an append: given its transaction and the new entries."""
 
 TRIES = 8
 """How often an append is tried anew when another process takes the same place of the chain first."""
@@ -67,20 +70,36 @@ class Ledger:
             rows = connection.execute(select(entry_table).where(entry_table.c.edition == self.edition)).mappings().all()
         return fold_order(Entry.from_json({**row, "event": json.loads(row["event"])}) for row in rows)
 
+    def after(self, known: Mapping[str, int]) -> list[Entry]:
+        """Entries behind place `known[site]` of each chain (0 where the site is not named), in fold order.
+
+        Nothing before them can have changed, so a reader that keeps what it read needs no more than these.
+        """
+        site, seq = entry_table.c.site, entry_table.c.seq
+        newer = [and_(site == name, seq > place) for name, place in sorted(known.items())]
+        mine = and_(entry_table.c.edition == self.edition, or_(site.notin_(list(known)), *newer))
+        with self.engine.connect() as connection:
+            rows = connection.execute(select(entry_table).where(mine)).mappings().all()
+        return fold_order(Entry.from_json({**row, "event": json.loads(row["event"])}) for row in rows)
+
     def events(self) -> list[Event]:
         """The events that count, in fold order; see `fold`."""
         return fold(self.entries())
 
-    def append(self, events: Iterable[Event]) -> list[Entry]:
+    def append(self, events: Iterable[Event], beside: Beside | None = None) -> list[Entry]:
         """Add what is new to this site's chain, all or nothing, and return it; what any site holds is left out.
 
+        `beside` writes what goes with the new entries in the same transaction; what it raises leaves nothing behind.
         Raises LedgerError for an undo of an event that this ledger does not hold or that another person made.
         """
         wanted = list({e.id: e for e in events}.values())
         for attempt in range(TRIES):
             try:
                 with self.engine.begin() as connection:
-                    return self._append(connection, wanted)
+                    new = self._append(connection, wanted)
+                    if beside is not None:
+                        beside(connection, new)
+                    return new
             except IntegrityError:
                 # Another process took the same place first; its entries are read and the chain goes on behind them.
                 if attempt == TRIES - 1:
@@ -89,8 +108,13 @@ class Ledger:
 
     def _append(self, connection: Connection, wanted: Sequence[Event]) -> list[Entry]:
         mine = entry_table.c.edition == self.edition
-        held = connection.execute(select(entry_table.c.id, entry_table.c.event).where(mine)).all()
-        makers = {id_: json.loads(text)["who"] for id_, text in held} | {e.id: e.who for e in wanted}
+        named = sorted({e.id for e in wanted} | {e.undoes for e in wanted if e.undoes is not None})
+        held: dict[str, str] = {}
+        for start in range(0, len(named), 500):  # SQLite bounds the number of parameters of a statement
+            some = mine & entry_table.c.id.in_(named[start : start + 500])
+            found = connection.execute(select(entry_table.c.id, entry_table.c.event).where(some))
+            held.update((id_, json.loads(text)["who"]) for id_, text in found)
+        makers = held | {e.id: e.who for e in wanted}
         for one in wanted:
             if one.undoes is not None and makers.get(one.undoes) != one.who:
                 raise LedgerError(
@@ -99,8 +123,7 @@ class Ledger:
         here = mine & (entry_table.c.site == self.site)
         seq = connection.execute(select(func.max(entry_table.c.seq)).where(here)).scalar() or 0
         last = connection.execute(select(entry_table.c.hash).where(here & (entry_table.c.seq == seq))).scalar()
-        known = {row.id for row in held}
-        unseen = [one for one in wanted if one.id not in known]
+        unseen = [one for one in wanted if one.id not in held]
         new = chained(unseen, self.site, seq, last or genesis(self.edition, self.site))
         self._insert(connection, new)
         return new

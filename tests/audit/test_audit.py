@@ -67,11 +67,11 @@ def test_an_answer_about_another_paper_decides_nothing(made: ModuleType, run: Ro
     assert standing("2601.99999", run[0].row_hash, made.agrees(run[0])).state == "waiting"
 
 
-def test_cannot_tell_never_counts_as_done(made: ModuleType, run: Row) -> None:
+def test_cannot_tell_never_counts_as_done_and_goes_to_adjudication(made: ModuleType, run: Row) -> None:
     unsure = made.says(run[0], "hours", "cannot_tell", at="2026-02-21T10:00:00Z")
     found = audited(made, run, unsure)
-    assert found.standing.open == {"hours": "waiting"}
-    assert found.excluded == "waiting: hours"
+    assert found.standing.open == {"hours": "disputed"}
+    assert found.excluded == "disputed: hours"
 
 
 def test_two_auditors_who_differ_wait_for_an_adjudication_which_wins(made: ModuleType, run: Row) -> None:
