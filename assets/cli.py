@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from pipeline import scoring
+
 Run = Callable[[argparse.Namespace], int]
 
 
@@ -66,6 +68,10 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--world", type=Path, help="probe in this world folder, not where the edition was made")
     one.add_argument("--json", action="store_true", help="the report as JSON")
     one.set_defaults(run=_verify)
+
+    one = commands.add_parser("score", help="hold measured values against a release's targets")
+    scoring.add_arguments(one)
+    one.set_defaults(run=scoring.command)
 
     one = commands.add_parser("inspect", help="what the benchmark would say of one paper, and what is missing for Run")
     one.add_argument("paper", help="a source folder, an archive, or an arXiv id (asks arXiv and the paper's links)")
