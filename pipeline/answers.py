@@ -3,7 +3,8 @@ it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -134,7 +135,18 @@ class Answer(Said):
     basis: str = ""
 
 
-ExitReason = Literal["natural", "tool_limit", "request_limit", "output_invalid", "model_error", "budget", "crashed"]
+ExitReason = Literal[
+    "natural",
+    "tool_limit",
+    "request_limit",
+    "token_limit",
+    "time_limit",
+    "money_limit",
+    "output_invalid",
+    "model_error",
+    "crashed",
+]
+"""Why an episode ended. A limit's name with an answer: nothing was left but to answer; without one: nothing at all."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -154,9 +166,13 @@ class Episode:
     linked: tuple[str, ...] = ()
     passes: int = 1
     problem: str = ""
+    account: Mapping[str, Json] = field(default_factory=dict)
+    """Of a language model's reading: model, prompt, keys of its turns in order, what was cut, tokens, micro-dollars. Empty
+    for rules."""
 
     def to_json(self) -> dict[str, Json]:
-        return {
+        told = {"account": dict(self.account)} if self.account else {}
+        return told | {
             "paper": self.paper,
             "bundle": self.bundle,
             "classifier": self.classifier,
@@ -181,4 +197,5 @@ class Episode:
             linked=tuple(value["linked"]),
             passes=value["passes"],
             problem=value["problem"],
+            account=dict(value.get("account", {})),
         )

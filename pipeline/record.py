@@ -1,4 +1,4 @@
-"""The record in SQL: exchanges, their sightings, receipts, episodes. Bodies lie beside it, as blobs.
+"""The record in SQL: exchanges, their sightings, receipts, episodes, model turns. Bodies lie beside it, as blobs.
 
 Every put is idempotent and commits by itself, so threads and processes may share one record and a kill loses at most
 the call in hand. Times are UTC, in ISO 8601 with fixed width, so that text order is time order.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
@@ -55,6 +55,19 @@ episodes = sa.Table(
     sa.Column("seq", sa.Integer, nullable=False),
     sa.Column("json", sa.Text, nullable=False),
 )
+turns = sa.Table(
+    "turns",
+    metadata,
+    sa.Column("key", sa.String(64), primary_key=True),
+    sa.Column("edition", sa.String(128), nullable=False, index=True),
+    sa.Column("paper", sa.String(64), nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("response_sha256", sa.String(64), nullable=False),
+    sa.Column("input_tokens", sa.BigInteger, nullable=False),
+    sa.Column("output_tokens", sa.BigInteger, nullable=False),
+    sa.Column("cached_tokens", sa.BigInteger, nullable=False),
+    sa.Column("micro_usd", sa.BigInteger, nullable=False),
+)
 
 
 def request_key(method: str, url: str, request_sha256: str | None, authenticated: bool) -> str:
@@ -88,6 +101,22 @@ class Sighting:
     run: str
     epoch: str
     headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Turn:
+    """One answer of a language model. `key` is hash(model, settings, messages, tool schemas), `edition` and `paper`
+    those it was first paid for; the answer is the blob `response_sha256`. Money in millionths of a dollar."""
+
+    key: str
+    edition: str
+    paper: str
+    model: str
+    response_sha256: str
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    micro_usd: int
 
 
 class Record:
@@ -233,3 +262,29 @@ class Record:
                 )
                 found.update({key: json.loads(text) for key, text in connection.execute(query)})
         return {key: found[key] for key in wanted if key in found}
+
+    # Model turns
+
+    def put_turn(self, turn: Turn) -> None:
+        """Keep what was paid for. The first answer to a question stays: what was built on it must come out again."""
+        with self.engine.begin() as connection:
+            connection.execute(self._insert(turns).values(asdict(turn)).on_conflict_do_nothing())
+
+    def get_turn(self, key: str) -> Turn | None:
+        with self.engine.connect() as connection:
+            row = connection.execute(sa.select(turns).where(turns.c.key == key)).one_or_none()
+        return None if row is None else Turn(**row._mapping)
+
+    def paid(self, edition: str) -> tuple[int, int, int, int, int]:
+        """Turns, input, output and cached tokens, and micro-dollars that an edition has paid for so far."""
+        sums = (func(c) for func, c in _PAID)
+        query = sa.select(*(sa.func.coalesce(one, 0) for one in sums)).where(turns.c.edition == edition)
+        with self.engine.connect() as connection:
+            count, read, written, cached, cost = connection.execute(query).one()
+        return int(count), int(read), int(written), int(cached), int(cost)
+
+
+_PAID = (
+    (sa.func.count, turns.c.key),
+    *((sa.func.sum, c) for c in (turns.c.input_tokens, turns.c.output_tokens, turns.c.cached_tokens, turns.c.micro_usd)),
+)
