@@ -21,7 +21,8 @@ from pipeline.evidence import Exchange, NotRecorded
 from pipeline.record import Record, Sighting, request_key, request_of
 from pipeline.sources.adapters import RecordedAdapter, RecordedTransport
 from pipeline.sources.clocks import Clock
-from pipeline.sources.guard import Resolve, refusal, system_resolve
+from pipeline.sources.connections import PublicTransport
+from pipeline.sources.guard import refusal
 from pipeline.sources.pacing import Limits, Pace, rate_limited, wait_before, worth_repeating
 from pipeline.sources.wire import Asked, Raw, carries_login, redacted, send, unsigned, without_default_port
 from pipeline.store import Store
@@ -65,7 +66,8 @@ _current: ContextVar[list[Exchange] | None] = ContextVar("current_call", default
 class Recorder:
     """One run's way to the world. Safe from several threads.
 
-    `transport`: an httpx2 transport that leads elsewhere (the offline world); default the real network, guarded by DNS.
+    `transport`: an httpx2 transport that leads elsewhere (the offline world); default the real network,
+    public addresses only.
     `epoch`: answers settled within one epoch (an edition's refresh) are not asked again. `again`: ask everything again
     that was last seen before this recorder existed (second looks). `secrets`: texts that must never be stored, besides
     the credentials that requests carry.
@@ -79,7 +81,6 @@ class Recorder:
         run: str,
         epoch: str,
         transport: httpx2.BaseTransport | None = None,
-        resolve: Resolve | None = None,
         mode: Literal["record", "replay"] = "record",
         limits: Limits | None = None,
         second_look_hours: float = 24.0,
@@ -97,8 +98,7 @@ class Recorder:
         self._blobs = store.blobs
         self._again = again
         self._secrets = tuple(sorted((s for s in secrets if s), key=len, reverse=True))
-        self._resolve = resolve or (system_resolve if transport is None else None)
-        self._transport = transport or httpx2.HTTPTransport()
+        self._transport = transport or PublicTransport()
         self._pace = Pace(clock, self.limits)
         # Two threads with the same question: one asks, the other reads the record.
         self._stripes = tuple(threading.Lock() for _ in range(256))
@@ -310,14 +310,11 @@ class Recorder:
         method, url, headers, body = asked.method, asked.url, dict(asked.headers), asked.body
         chain: list[tuple[int, str]] = []
         while True:
-            if refusal(url, self._resolve) is not None:
+            if refusal(url) is not None:
                 return Raw.failed("blocked", url, chain)
             parts = urlsplit(url)
             self._pace.wait(parts.hostname or "", parts.path)
             raw = send(self._transport, replace(asked, method=method, url=url, headers=headers, body=body), self.limits)
-            if raw.peer is not None and self._resolve is not None and refusal(f"http://{raw.peer}/") is not None:
-                # The name led elsewhere than when we looked it up.
-                return Raw.failed("blocked", url, chain)
             raw = replace(raw, final_url=url, redirects=tuple(chain))
             location = raw.headers.get("location")
             if not asked.follow or raw.status not in (301, 302, 303, 307, 308) or not location:

@@ -15,6 +15,7 @@ import httpx2
 
 from pipeline.evidence import digest
 from pipeline.record import Sighting
+from pipeline.sources.guard import Forbidden
 from pipeline.sources.pacing import Limits
 
 USER_AGENT = "reclaim (reproduction benchmark builder)"
@@ -79,14 +80,13 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """An answer, or a fault, as it came. `peer` is the address that answered, where the transport knows it."""
+    """An answer, or a fault, as it came."""
 
     status: int | None
     fault: str | None
     headers: Mapping[str, str]
     body: bytes
     truncated: bool = False
-    peer: str | None = None
     final_url: str = ""
     redirects: tuple[tuple[int, str], ...] = ()
 
@@ -158,7 +158,6 @@ def send(transport: httpx2.BaseTransport, asked: Asked, limits: Limits) -> Raw:
     try:
         response = transport.handle_request(request)
         try:
-            peer = _peer(response)
             body, truncated = _read(response, asked.limit, limits.total_time)
         finally:
             response.close()
@@ -167,7 +166,7 @@ def send(transport: httpx2.BaseTransport, asked: Asked, limits: Limits) -> Raw:
     except (httpx2.RequestError, OSError, UnicodeError, ValueError) as error:
         return Raw.failed(fault_of(error), asked.url)
     received = {name.lower(): value for name, value in response.headers.items()}
-    return Raw(response.status_code, None, received, body, truncated, peer)
+    return Raw(response.status_code, None, received, body, truncated)
 
 
 def _read(response: httpx2.Response, limit: int, total_time: float) -> tuple[bytes, bool]:
@@ -183,19 +182,12 @@ def _read(response: httpx2.Response, limit: int, total_time: float) -> tuple[byt
     return bytes(body), False
 
 
-def _peer(response: httpx2.Response) -> str | None:
-    stream = response.extensions.get("network_stream")
-    address = stream.get_extra_info("server_addr") if stream is not None else None
-    if not address:
-        return None
-    host = str(address[0])
-    return f"[{host}]" if ":" in host else host
-
-
 def fault_of(error: BaseException) -> str:
     """The kind of a transport's failure, from the exception and what caused it (see `Exchange.fault`)."""
     chain = list(_causes(error))
     for one in chain:
+        if isinstance(one, Forbidden):
+            return "blocked"
         if isinstance(one, socket.gaierror):
             # EAI_AGAIN is a resolver in trouble, not a name that does not exist.
             return "unreachable" if one.errno == socket.EAI_AGAIN else "nxdomain"
