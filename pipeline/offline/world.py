@@ -1,7 +1,8 @@
 """A world folder, loaded into frozen values.
 
-Two formats, told apart by content: our own (`world.toml`), and a folder of recorded real material (`papers/`, `repos/`;
-see `recorded.py`). What a folder does not record is unreachable, never absent.
+Three formats, told apart by content: our own (`world.toml`), a folder of recorded real material (`papers/`, `repos/`;
+see `recorded.py`), and a made-up conference (`generated.toml`; see `generated.py`). What a folder does not record is
+unreachable, never absent.
 """
 
 import tomllib
@@ -12,6 +13,7 @@ from typing import Literal, TypeVar
 from pydantic import ValidationError
 
 from pipeline.offline.content import Held, Synthesised
+from pipeline.offline.generated import is_generated, load_generated
 from pipeline.offline.recorded import is_recorded, load_recorded
 from pipeline.offline.values import (
     File,
@@ -36,10 +38,12 @@ from pipeline.offline.values import (
 
 
 def load_world(folder: Path) -> World:
-    """The world in `folder`, whichever of the two formats it has. Raises `WorldError`."""
+    """The world in `folder`, whichever of the three formats it has. Raises `WorldError`."""
     folder = Path(folder)
     if (folder / "world.toml").is_file():
         return _load_own(folder)
+    if is_generated(folder):
+        return load_generated(folder)
     if is_recorded(folder):
         return load_recorded(folder)
     raise WorldError(f"{folder} is no world: it has neither world.toml nor papers/*/meta.json; name another folder")
