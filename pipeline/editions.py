@@ -35,7 +35,7 @@ _WEIGHTS = (5, 7, 8)
 _READS: Mapping[str, tuple[str, ...]] = {
     "corpus": ("conference", "year", "venue", "as_of", "world", "live", "corpus"),
     "sample": ("seed", "sample", "until", "max_sample"),
-    "bundles": ("as_of", "world"),
+    "bundles": ("as_of", "world", "second_look_hours"),
     "classification": ("as_of", "world", "absence_searches", "max_passes", "second_look_hours", "classifier"),
     "rows": ("scoring", "tolerance_relative", "compute_audit_tolerance", "band_edges_hours", "pool_cap_hours"),
     "selection": ("seed", "draw", "paid_api_policy", "band_edges_hours", "band_weights", "pool_cap_hours", "pool_size"),
@@ -67,26 +67,73 @@ class _Settings(BaseModel):
 
 
 class Live(_Settings):
-    """Where a live edition's paper list comes from: a data set on the Hub with one row a paper."""
+    """Where a live edition's papers come from.
 
-    index_dataset: str
+    The index is one of three: `index_dataset`, a data set on the Hub with one row a paper; `index_file`, a CSV, JSONL
+    or Parquet file of one's own, beside the edition's file; neither, then the notes of the OpenReview `venues`, whose
+    arXiv ids are found by title and authors. `venues`: OpenReview venue ids (a conference may have several tracks),
+    by default the edition's `venue`. `arxiv_snapshot`: a local file of arXiv's metadata, one JSON object a line, to
+    search in place of arXiv's API. `arxiv_mirror`: a base URL that serves the bytes of https://arxiv.org/src/….
+    """
+
+    index_dataset: str | None = None
     index_split: str = "train"
     index_revision: str | None = None
+    index_file: str | None = None
+    venues: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    arxiv_snapshot: str | None = None
+    arxiv_mirror: Annotated[str, Field(pattern=r"^https?://[^/?#\s]+(/[^?#\s]*)?$")] | None = None
+
+    @model_validator(mode="after")
+    def _one_index(self) -> Self:
+        if self.index_dataset is not None and self.index_file is not None:
+            raise ValueError("index_file: index_dataset is an index too; give one of them")
+        return self
 
 
 class Corpus(_Settings):
-    """Floors that the corpus must reach, so that a half-answered index is not taken for a small conference."""
+    """Floors that the corpus must reach, so that a half-answered index is not taken for a small conference: entries of
+    the index, papers kept, and papers whose notes name a supplement."""
 
     min_papers: PositiveInt = 1
+    min_kept: PositiveInt = 1
+    min_supplements: NonNegativeInt = 0
+
+
+class LanguageModel(_Settings):
+    """How a language model is asked, and what it may cost a paper: tokens read and written, wall-clock seconds, dollars.
+
+    `reasoning` says how a backend wants its reasoning back: `auto` as it came, `tags` in the text, `field` as
+    `reasoning_field`, `none` not at all. `tool_choice = "free"` is for backends that refuse a forced one. `prompt =
+    "published"` shows all LaTeX too, as the published classifier did. `max_prompt_tokens` bounds the first message.
+    """
+
+    prompt: Literal["ours", "published"] = "ours"
+    reasoning: Literal["auto", "tags", "field", "none"] = "auto"
+    reasoning_field: str = "reasoning_content"
+    tool_choice: Literal["forced", "free"] = "forced"
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    seed: int | None = None
+    max_output_tokens: PositiveInt = 8_192
+    max_prompt_tokens: PositiveInt = 40_000
+    max_tokens: NonNegativeInt | None = None
+    max_seconds: Annotated[float, Field(ge=0)] | None = None
+    max_usd: Annotated[float, Field(ge=0)] | None = None
 
 
 class Classifier(_Settings):
-    """Who reads the papers, and how much it may ask: calls and rounds an episode, characters a tool result."""
+    """Who reads the papers, and how much it may ask: calls and rounds an episode, characters a tool result.
+
+    `model` is `embedded`, or `provider:name` with `@` and a base URL for an endpoint of one's own, which is no setting:
+    where a model was asked is no part of what it said. `llm` is read for the latter alone.
+    """
 
     model: str = "embedded"
     max_tool_rounds: PositiveInt = 10
     max_tool_calls: PositiveInt = 60
     max_result_chars: PositiveInt = 40_000
+    llm: Annotated[LanguageModel | None, Field(exclude_if=lambda value: value is None)] = None
 
 
 class AbsenceSearches(_Settings):
@@ -216,6 +263,15 @@ class Edition(_Settings):
         return next((p for p in places if p.is_dir()), places[0])
 
     @property
+    def venues(self) -> tuple[str, ...]:
+        """The OpenReview venue ids of the edition's notes."""
+        return (self.live.venues if self.live else ()) or (self.venue,)
+
+    def beside(self, name: str) -> Path:
+        """A file that the edition names: as it is where absolute, else beside the edition's own file."""
+        return (self._folder or Path()) / Path(name).expanduser()
+
+    @property
     def _climbs(self) -> bool:
         return self.world is not None and ".." in PurePath(self.world).parts
 
@@ -247,6 +303,10 @@ class Edition(_Settings):
             settings["world"] = PurePath(self.world).name  # where a folder lies on this machine is not a setting
         if self._world_path is not None:
             settings["world"] = self._world_path.resolve().name
+        for key in ("index_file", "arxiv_snapshot"):
+            if self.live is not None and settings["live"][key] is not None:
+                settings["live"][key] = PurePath(settings["live"][key]).name
+        settings["classifier"]["model"] = self.classifier.model.partition("@http")[0]
         return settings
 
 

@@ -277,14 +277,10 @@ class Record:
 
     def paid(self, edition: str) -> tuple[int, int, int, int, int]:
         """Turns, input, output and cached tokens, and micro-dollars that an edition has paid for so far."""
-        sums = (func(c) for func, c in _PAID)
-        query = sa.select(*(sa.func.coalesce(one, 0) for one in sums)).where(turns.c.edition == edition)
+        counted = (turns.c.input_tokens, turns.c.output_tokens, turns.c.cached_tokens, turns.c.micro_usd)
+        sums = [sa.func.coalesce(sa.func.sum(column), 0) for column in counted]
+        query = sa.select(sa.func.count(turns.c.key), *sums).where(turns.c.edition == edition)
         with self.engine.connect() as connection:
             count, read, written, cached, cost = connection.execute(query).one()
         return int(count), int(read), int(written), int(cached), int(cost)
 
-
-_PAID = (
-    (sa.func.count, turns.c.key),
-    *((sa.func.sum, c) for c in (turns.c.input_tokens, turns.c.output_tokens, turns.c.cached_tokens, turns.c.micro_usd)),
-)
