@@ -61,7 +61,6 @@ def extract(
         source_sha256=paper.source_sha256,
         classifier=episode.classifier,
         exit_reason=episode.exit_reason,
-        passes=episode.passes,
         paper_kind=answer.paper_kind,
         central_claim=answer.central_claim,
         claim_quote=answer.claim_quote,

@@ -79,7 +79,6 @@ class Inputs(Frozen):
     source_sha256: str
     classifier: str
     exit_reason: str
-    passes: int
     paper_kind: Kind
     central_claim: str
     claim_quote: str

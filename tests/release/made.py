@@ -190,7 +190,6 @@ def inputs(n: int, *, tier: str, hours: float | None, **changes: Any) -> tuple[I
         "source_sha256": read_.source_sha256,
         "classifier": "made",
         "exit_reason": "natural",
-        "passes": 1,
         "paper_kind": "theoretical" if tier == "theory" else "empirical",
         "central_claim": "The method is best on CIFAR-10.",
         "claim_quote": CLAIM,
