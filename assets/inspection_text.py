@@ -12,7 +12,8 @@ from pipeline import compute, tiers
 from pipeline.artifacts import ARTIFACT_HOSTS, current, on, presented_as_own, subject, url
 from pipeline.corpus import Exclusion
 from pipeline.derivation import Derivation, PartInput, signals
-from pipeline.evidence import Json, Label, Outcome, Receipt, Signal
+from pipeline.evidence import Json, Outcome, Receipt, Signal
+from pipeline.labels import Label
 from pipeline.paper import Paper
 from pipeline.targets import Target
 from pipeline.tiers import Tier

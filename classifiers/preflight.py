@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from pipeline.artifacts import CODE_HOSTS, current, names, on, presented_as_own, subject, url
 from pipeline.derivation import Derivation
-from pipeline.evidence import Label, Outcome, Receipt, Signal, Verification
+from pipeline.evidence import Outcome, Receipt, Signal, Verification
+from pipeline.labels import Label
 from pipeline.paper import Paper
 from pipeline.tiers import Tier
 

@@ -12,7 +12,8 @@ from pipeline.answers import TargetWord
 from pipeline.artifacts import current, subject
 from pipeline.corpus import Exclusion
 from pipeline.derivation import Derivation
-from pipeline.evidence import Label, Receipt, Signal
+from pipeline.evidence import Receipt, Signal
+from pipeline.labels import Label
 from pipeline.paper import Link, Paper
 from pipeline.tiers import Tier
 

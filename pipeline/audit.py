@@ -16,7 +16,8 @@ from pipeline.derivation import Derivation, Inputs, Rules, estimate, signals
 from pipeline.derivation import ineligible as why_ineligible
 from pipeline.editions import Edition
 from pipeline.events import CANNOT_TELL, QUESTIONS, SETTLING, SIGNALS, STANDS, WRONG, Event, Question
-from pipeline.evidence import Json, Label, Outcome, Receipt, Signal, Status, Verification
+from pipeline.evidence import Json, Outcome, Receipt, Signal, Status, Verification
+from pipeline.labels import Label
 from pipeline.selection import Candidate, Selection, split_dev, split_eval
 from pipeline.targets import Bar, Target
 from pipeline.targets import problems as target_problems

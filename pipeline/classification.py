@@ -15,7 +15,8 @@ from pipeline.answers import Answer, ComputeWord, DatasetWord, Episode, TargetWo
 from pipeline.corpus import Exclusion, PaperRecord
 from pipeline.derivation import ClaimInput, Derivation, Inputs, InventoryChoice, PartInput, Rules, derive
 from pipeline.editions import Edition
-from pipeline.evidence import Context, Outcome, Receipt, Signal, Status, meets_rule, sizes
+from pipeline.evidence import Outcome, Receipt, Signal, Status, sizes
+from pipeline.labels import Context, meets_rule
 from pipeline.not_needed import not_needed
 from pipeline.paper import Cell, Paper, Table, parse_number
 from pipeline.targets import QUOTE_LIMIT, Target, TargetAnchor, make_bar, scale_of

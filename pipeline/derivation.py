@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict
 
 from pipeline import compute, tiers
 from pipeline.editions import Edition
-from pipeline.evidence import Claim, Context, Json, Label, Receipt, Signal, Status, label
+from pipeline.evidence import Json, Receipt, Signal, Status
+from pipeline.labels import Claim, Context, Label, label
 from pipeline.row import BasisKind, Kind, VerifiedLinks, row_hash
 from pipeline.targets import Target
 from pipeline.tiers import Scoring, Tier

@@ -9,7 +9,8 @@ from classifiers.embedded.sights import Sight, View
 from classifiers.embedded.words import shown
 from pipeline import artifacts, reference
 from pipeline.answers import Answer, SignalWord, SignalWords, TargetWord
-from pipeline.evidence import Context, Outcome, Signal, meets_rule
+from pipeline.evidence import Outcome, Signal
+from pipeline.labels import Context, meets_rule
 from pipeline.row import VerifiedLinks
 
 _SEARCHES = {

@@ -20,7 +20,8 @@ from classifiers.places import Call
 from classifiers.toolbox import Briefing
 from pipeline import artifacts, reference
 from pipeline.answers import DatasetWord
-from pipeline.evidence import Context, Outcome, Receipt, Signal, base_reached, meets_rule
+from pipeline.evidence import Outcome, Receipt, Signal
+from pipeline.labels import Context, base_reached, meets_rule
 
 _SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?[bm])(?![a-z0-9])", re.IGNORECASE)
 

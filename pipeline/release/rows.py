@@ -9,7 +9,8 @@ from pipeline import compute
 from pipeline.audit import Audited
 from pipeline.derivation import Inputs, estimate, verified_links
 from pipeline.editions import Edition
-from pipeline.evidence import Json, Label, Signal
+from pipeline.evidence import Json, Signal
+from pipeline.labels import Label
 from pipeline.row import H100Estimate, MatchTarget, PublishedSignal, PublishedVerification, Row, Signals
 
 Split = Literal["eval", "dev"]

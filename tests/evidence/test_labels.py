@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.evidence import Claim, Context, Outcome, Receipt, Signal, Status, Verification, label
+from pipeline.evidence import Outcome, Receipt, Signal, Status, Verification
+from pipeline.labels import Claim, Context, label
 
 REPO, FOREIGN = "github:ours/code", "github:theirs/code"
 

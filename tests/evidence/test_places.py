@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.evidence import Claim, Context, Outcome, Receipt, Signal, base_reached, label, meets_rule
+from pipeline.evidence import Outcome, Receipt, Signal
+from pipeline.labels import Claim, Context, base_reached, label, meets_rule
 
 
 def receipt(subject: str, outcome: Outcome = Outcome.AVAILABLE, **facts) -> Receipt:

@@ -12,8 +12,10 @@ from pipeline.corpus import Exclusion
 from pipeline.derivation import Derivation, Inputs, Rules, derive
 from pipeline.editions import Edition, sample_order
 from pipeline.events import QUESTIONS, Entry, Event, chained, genesis
-from pipeline.evidence import Context, Exchange, Outcome, Receipt, Signal
+from pipeline.evidence import Exchange, Outcome, Receipt, Signal, digest
+from pipeline.labels import Context
 from pipeline.paper import Paper, read
+from pipeline.release.agent_view import Figure
 from pipeline.release.compose import IndexLine, Material, pool_of
 from pipeline.release.gate import Given
 
@@ -285,6 +287,9 @@ def material(events: list[Event] | None = None) -> Material:
         sample=sample,
         receipts=receipts,
         entries=chain(events or []),
+        figures=tuple(
+            Figure(custom_id=i.arxiv_id, file="teaser.png", sha256=digest(i.arxiv_id), size=9) for i in sample
+        ),
     )
     return decided(held) if events is None else held
 

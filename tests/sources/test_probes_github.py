@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.evidence import Claim, Context, Outcome, Signal, label
+from pipeline.evidence import Outcome, Signal
+from pipeline.labels import Claim, Context, label
 from pipeline.sources.github_bytes import homes
 
 README = "# Lantern Attention for Foggy Graphs\nSee https://huggingface.co/fog/lantern-7b. arXiv:2505.00001v2\n"
