@@ -19,12 +19,15 @@ from urllib.parse import parse_qsl, unquote
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pipeline.offline import arxiv, github, github_objects, github_web, hub, openreview, sites
 from pipeline.offline.content import NotRecordedError, chunks
+from pipeline.offline.limits import Keeper
 from pipeline.offline.values import World
 from pipeline.offline.wire import FAULT_HEADER, UNREACHABLE, Answer, Call, Failures, Fault
 from pipeline.offline.world import load_world
@@ -57,18 +60,38 @@ def reply(world: World, call: Call, failures: Failures) -> Answer | Fault:
     return found
 
 
-def app(world: World) -> Starlette:
-    """The ASGI app that serves `world`."""
+def app(world: World, keeper: Keeper | None = None) -> Starlette:
+    """The ASGI app that serves `world`; with a keeper, within the limits that the real services state."""
     failures = Failures()
 
     async def endpoint(request: Request) -> Response:
         call = await _call(request)
-        found = reply(world, call, failures)
+        if keeper is None:
+            found = reply(world, call, failures)
+        else:
+            found = keeper.reply(call, lambda: reply(world, call, failures))
         if isinstance(found, Fault):
             return Response(status_code=502, headers={FAULT_HEADER: found.kind})
         return _response(request, call, found)
 
-    return Starlette(routes=[Route(PREFIX + "{rest:path}", endpoint, methods=_METHODS)])
+    watched = [] if keeper is None else [Middleware(_UnderWay, keeper=keeper)]
+    return Starlette(routes=[Route(PREFIX + "{rest:path}", endpoint, methods=_METHODS)], middleware=watched)
+
+
+class _UnderWay:
+    """Tells the keeper when a request begins and when its last byte is sent."""
+
+    def __init__(self, app: ASGIApp, keeper: Keeper) -> None:
+        self._app = app
+        self._keeper = keeper
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        host = str(scope.get("path", "")).removeprefix(PREFIX).partition("/")[0].lower()
+        self._keeper.enter(host)
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._keeper.leave(host)
 
 
 async def _call(request: Request) -> Call:
@@ -134,11 +157,15 @@ def _encoded(headers: list[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
 
 
 class OfflineWorld:
-    """A world folder as a resource: loads and starts at first use, on loopback, in whichever process asks."""
+    """A world folder as a resource: loads and starts at first use, on loopback, in whichever process asks.
 
-    def __init__(self, folder: Path | str, port: int = 0) -> None:
+    A keeper stays in this process: its clock is the caller's.
+    """
+
+    def __init__(self, folder: Path | str, port: int = 0, keeper: Keeper | None = None) -> None:
         self.folder = Path(folder)
         self._port = port
+        self._keeper = keeper
         self._lock = threading.Lock()
         self._running: tuple[int, uvicorn.Server, str] | None = None
 
@@ -151,7 +178,7 @@ class OfflineWorld:
         """`http://127.0.0.1:PORT`; starts the server if this process has none yet (a fork does not inherit one)."""
         with self._lock:
             if self._running is None or self._running[0] != os.getpid():
-                server, base = _started(app(self.world), self._port)
+                server, base = _started(app(self.world, self._keeper), self._port)
                 self._running = os.getpid(), server, base
             return self._running[2]
 
