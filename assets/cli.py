@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import subprocess
@@ -72,6 +73,11 @@ def _parser() -> argparse.ArgumentParser:
     one = commands.add_parser("score", help="hold measured values against a release's targets")
     scoring.add_arguments(one)
     one.set_defaults(run=scoring.command)
+
+    one = commands.add_parser("task", help="what an agent is told to reproduce of one paper of a release")
+    one.add_argument("release", type=Path)
+    one.add_argument("paper", metavar="ID")
+    one.set_defaults(run=_task)
 
     one = commands.add_parser("inspect", help="what the benchmark would say of one paper, and what is missing for Run")
     one.add_argument("paper", help="a source folder, an archive, or an arXiv id (asks arXiv and the paper's links)")
@@ -163,6 +169,16 @@ def _verify(arguments: argparse.Namespace) -> int:
     from assets import verification
 
     return verification.command(arguments)
+
+
+def _task(arguments: argparse.Namespace) -> int:
+    for line in (arguments.release / "agent_view.jsonl").read_text(encoding="utf-8").splitlines():
+        view = json.loads(line)
+        if view["custom_id"] == arguments.paper:
+            print(view["task"], end="")
+            return 0
+    print(f"reclaim: paper {arguments.paper} is in no split of {arguments.release}", file=sys.stderr)
+    return 1
 
 
 def _inspect(arguments: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ from pipeline.evidence import Json
 from pipeline.paper import Paper, read
 from pipeline.record import request_of
 from pipeline.release import pack
+from pipeline.release.agent_view import Figure, is_figure
 from pipeline.release.compose import IndexLine, Material
 from pipeline.release.freeze import RULES, FreezeError, Frozen, freeze
 from pipeline.release.gate import Given
@@ -77,6 +78,12 @@ def material(work: Workplace) -> Material:
         sample=tuple(Inputs.model_validate(row["inputs"]) for row in read_rows(work, "rows")),
         receipts=classification.receipts_of(work),
         entries=tuple(work.ledger.entries()),
+        figures=tuple(
+            Figure(custom_id=row["arxiv_id"], file=f.path, sha256=f.sha256, size=f.size)
+            for row in bundles.sampled(work)
+            for f in bundles.bundle_of(row).source_files
+            if is_figure(f.path)
+        ),
     )
 
 

@@ -18,6 +18,7 @@ from pipeline.derivation import Derivation, Inputs, Rules, derive
 from pipeline.editions import Edition
 from pipeline.events import Entry, Event, explain, fold
 from pipeline.evidence import Json, Receipt
+from pipeline.release.agent_view import Figure
 from pipeline.release.rows import RowError, Split, published_row
 from pipeline.row import Row
 from pipeline.selection import Candidate, Selection, Stratum, pool
@@ -39,7 +40,7 @@ class IndexLine:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Material:
     """What a release rests on. `early`: exclusions of the stages before a derivation; `sample`: one item for each
-    sampled paper that has an answer; `receipts` by id."""
+    sampled paper that has an answer; `receipts` by id; `figures` of at least the papers in a split."""
 
     edition: Edition
     index: tuple[IndexLine, ...]
@@ -47,6 +48,7 @@ class Material:
     sample: tuple[Inputs, ...]
     receipts: Mapping[str, Receipt]
     entries: tuple[Entry, ...]
+    figures: tuple[Figure, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,8 +15,8 @@ from pipeline.corpus import Exclusion, PaperRecord
 from pipeline.derivation import Derivation
 from pipeline.editions import Edition
 from pipeline.evidence import Json
+from pipeline.release.case import Case
 from pipeline.release.folder import same
-from pipeline.release.gate import Case
 from pipeline.release.pack import Held, Pack
 from pipeline.release.report import Check, Tally
 

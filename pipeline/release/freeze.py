@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.evidence import Json
+from pipeline.release.case import Case
 from pipeline.release.compose import Composition, Material, compose
 from pipeline.release.folder import MANIFEST, facts, render, seal
-from pipeline.release.gate import Case, Given, gate
+from pipeline.release.gate import Given, gate
 from pipeline.release.report import Report
 from pipeline.release.tables import tables
 from pipeline.release.verify import verify

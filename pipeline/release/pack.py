@@ -19,7 +19,7 @@ from pathlib import Path
 from pipeline.answers import Episode
 from pipeline.evidence import Exchange, Json, canonical
 from pipeline.paper import NoPaper, Paper, read
-from pipeline.release.gate import Case
+from pipeline.release.case import Case
 from pipeline.release.report import Check, Tally
 
 EXCHANGES, SIGHTINGS, PAPERS, EPISODES = "exchanges.jsonl", "sightings.jsonl", "papers.jsonl", "episodes.jsonl"

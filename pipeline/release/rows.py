@@ -1,4 +1,4 @@
-"""One audited paper as the published row of 25 fields, and as what an agent may see of it."""
+"""One audited paper as the published row of 25 fields."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipeline import compute
 from pipeline.audit import Audited
 from pipeline.derivation import Inputs, estimate, verified_links
 from pipeline.editions import Edition
-from pipeline.evidence import Json, Signal
+from pipeline.evidence import Signal
 from pipeline.labels import Label
 from pipeline.row import H100Estimate, MatchTarget, PublishedSignal, PublishedVerification, Row, Signals
 
@@ -108,25 +108,3 @@ def _stated(inputs: Inputs, hours: float, basis: str) -> H100Estimate:
 def _basis(inputs: Inputs) -> str:
     quotes = "; ".join(dict.fromkeys(part.quote for part in inputs.compute if part.quote))
     return inputs.basis or quotes or "nothing is stated"
-
-
-def agent_view(row: Row) -> dict[str, Json]:
-    """What an agent may see, by allow-list: the task and how it is measured, never the running configuration, evidence
-    texts or hours' basis."""
-    target = row.match_target
-    return {
-        "custom_id": row.custom_id,
-        "split": row.split,
-        "tier": row.tier,
-        "central_claim": row.central_claim,
-        "agent_task": row.agent_task,
-        "verified_links": row.verified_links.model_dump(mode="json"),
-        "signals": {str(s): getattr(row.signals, str(s)).value for s in Signal},
-        "match_target": {
-            "metric": target.metric,
-            "value": target.value,
-            "scope": target.scope,
-            "match_bar_kind": target.match_bar_kind,
-        },
-        "h100_band": row.h100_band,
-    }

@@ -17,8 +17,8 @@ from pydantic import BaseModel
 from pipeline.audit import Audited
 from pipeline.derivation import Derivation, Inputs
 from pipeline.evidence import Json, Signal, canonical
+from pipeline.release.agent_view import agent_view
 from pipeline.release.compose import Composition, Material, funnel
-from pipeline.release.rows import agent_view
 from pipeline.row import Row
 from pipeline.targets import Target
 
@@ -89,11 +89,12 @@ SCHEMAS: Mapping[str, Schema] = {
     },
     "exclusions": dict.fromkeys(("key", "title", "stage", "reason", "detail"), pl.String()),
     "index": dict.fromkeys(("key", "arxiv_id", "title"), pl.String()),
+    "figures": {**dict.fromkeys(("custom_id", "file", "sha256"), pl.String()), "size": pl.Int64()},
 }
 """Every table that is also Parquet. The agent view is JSON lines only: it is handed out line by line."""
 
 TABLES = (*SCHEMAS, "agent_view")
-RECORDED = ("sample", "receipts", "ledger", "index")
+RECORDED = ("sample", "receipts", "ledger", "index", "figures")
 """Tables that a release cannot derive; with the edition and the early exclusions, all the others follow from them."""
 DOCUMENTS = ("edition.json", "funnel.json")
 
@@ -106,7 +107,7 @@ def row_name(table: str, line: Mapping[str, Json]) -> str:
     if table == "ledger":
         return f"{line['event'].get('paper')} ({line['site']} {line['seq']})"
     name = str(line.get(KEYS.get(table, "custom_id")))
-    extra = {"receipts": "id", "inventory": "item"}.get(table)
+    extra = {"receipts": "id", "inventory": "item", "figures": "file"}.get(table)
     return f"{name} ({str(line.get(extra))[:16]})" if extra else name
 
 
@@ -148,7 +149,16 @@ def tables(material: Material, made: Composition) -> dict[str, Lines]:
             {"key": line.key, "arxiv_id": line.arxiv_id, "title": line.title}
             for line in sorted(material.index, key=lambda line: line.key)
         ],
-        "agent_view": [agent_view(row) for rows_ in (made.rows["eval"], made.rows["dev"]) for row in rows_],
+        "figures": [
+            {"custom_id": f.custom_id, "file": f.file, "sha256": f.sha256, "size": f.size}
+            for f in sorted(material.figures, key=lambda f: (f.custom_id, f.file))
+            if made.splits.split(f.custom_id)
+        ],
+        "agent_view": [
+            agent_view(row, [f for f in material.figures if f.custom_id == row.custom_id])
+            for rows_ in (made.rows["eval"], made.rows["dev"])
+            for row in rows_
+        ],
     }
 
 

@@ -23,10 +23,11 @@ from pipeline.editions import Edition
 from pipeline.events import Entry, explain
 from pipeline.evidence import Json, Receipt, canonical, digest
 from pipeline.release import gate
+from pipeline.release.agent_view import Figure
+from pipeline.release.case import Case
 from pipeline.release.compose import EARLY, Composition, IndexLine, Material, compose
 from pipeline.release.extraction import extracted
 from pipeline.release.folder import MANIFEST, Sealed, by_name, facts, open_sealed, same
-from pipeline.release.gate import Case
 from pipeline.release.pack import Pack, PackError, pack_checks
 from pipeline.release.report import Check, Report, Tally
 from pipeline.release.tables import DOCUMENTS, SCHEMAS, TABLES, Lines, document, documents, frame, row_name, tables
@@ -63,6 +64,7 @@ _TABLE_RULES: Mapping[str, str] = {
     "ledger": "the ledger's chains are whole",
     "exclusions": "every paper of the index is accounted for, once",
     "index": "the index is stored once, in order",
+    "figures": "figures are those of the papers in a split, in order",
     "agent_view": "the agent view is the row by allow-list",
 }
 
@@ -110,6 +112,7 @@ def _material(sealed: Sealed) -> tuple[Material | None, Check]:
         "receipts": _receipt,
         "ledger": Entry.from_json,
         "index": lambda line: IndexLine(**line),
+        "figures": lambda line: Figure(**line),
         "exclusions": lambda line: Exclusion(**line),
     }
     edition = None
@@ -162,6 +165,7 @@ def _material(sealed: Sealed) -> tuple[Material | None, Check]:
         sample=tuple(i for i in read["sample"] if isinstance(i, Inputs)),
         receipts={receipt.id: receipt for receipt in receipts},
         entries=tuple(e for e in read["ledger"] if isinstance(e, Entry)),
+        figures=tuple(f for f in read["figures"] if isinstance(f, Figure)),
     )
     return material, check
 

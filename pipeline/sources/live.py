@@ -14,7 +14,7 @@ from pipeline import reference
 from pipeline.derivation import Inputs, labels
 from pipeline.editions import sample_order
 from pipeline.evidence import Outcome, Receipt, Verification, canonical
-from pipeline.release.gate import Case
+from pipeline.release.case import Case
 from pipeline.release.pack import Pack
 from pipeline.release.report import Report, Tally
 from pipeline.sources.probes import PaperFacts, Probes

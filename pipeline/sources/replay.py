@@ -22,8 +22,8 @@ from pipeline import reference
 from pipeline.editions import Edition
 from pipeline.evidence import Json, NotRecorded, Outcome, Receipt, canonical
 from pipeline.record import Sighting, exchanges, receipts, request_of, sightings
+from pipeline.release.case import Case
 from pipeline.release.folder import same
-from pipeline.release.gate import Case
 from pipeline.release.pack import BLOBS, Pack, PackError
 from pipeline.release.report import Report, Tally
 from pipeline.sources.clocks import SimulatedClock

@@ -18,7 +18,7 @@ from pipeline.evidence import Receipt
 from pipeline.offline.server import OfflineWorld
 from pipeline.offline.transports import WorldTransport
 from pipeline.release import extraction
-from pipeline.release.gate import Case
+from pipeline.release.case import Case
 from pipeline.release.pack import Pack
 from pipeline.release.report import Report
 from pipeline.release.verify import verify

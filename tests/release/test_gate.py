@@ -18,9 +18,10 @@ from pipeline.derivation import Inputs
 from pipeline.editions import Edition, load, shipped
 from pipeline.evidence import Outcome, canonical, digest
 from pipeline.release import gate
+from pipeline.release.case import Case
 from pipeline.release.compose import Material, compose
 from pipeline.release.freeze import freeze
-from pipeline.release.gate import Case, Given
+from pipeline.release.gate import Given
 from pipeline.release.report import Check, Report, Tally
 from pipeline.release.tables import tables
 

@@ -18,10 +18,10 @@ from pipeline.corpus import Exclusion, PaperRecord
 from pipeline.derivation import Inputs
 from pipeline.evidence import Exchange, Signal
 from pipeline.release import pack
+from pipeline.release.case import Case
 from pipeline.release.compose import Material, compose
 from pipeline.release.extraction import CHECK, extracted
 from pipeline.release.freeze import freeze
-from pipeline.release.gate import Case
 from pipeline.release.pack import Pack, PackError
 from pipeline.release.report import Report
 from pipeline.release.verify import verify

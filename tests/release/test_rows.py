@@ -13,7 +13,7 @@ import pytest
 from pipeline.audit import Audited, audit
 from pipeline.derivation import Rules, derive
 from pipeline.evidence import Signal, Status, Verification
-from pipeline.release.rows import RowError, agent_view, published_row
+from pipeline.release.rows import RowError, published_row
 from pipeline.release.tables import SCHEMAS, parquet, schema
 from pipeline.row import Row
 
@@ -91,14 +91,6 @@ def test_a_row_without_hours_or_target_cannot_be_published(made: ModuleType) -> 
     unknown = audited(made, answers=[("hours", "wrong")])
     with pytest.raises(RowError, match=r"2601\.00001"):
         published(made, unknown)
-
-
-def test_the_agent_view_is_an_allow_list(made: ModuleType) -> None:
-    view = agent_view(published(made, audited(made)))
-    task = {"custom_id", "split", "tier", "central_claim", "agent_task", "verified_links", "signals", "h100_band"}
-    assert set(view) == task | {"match_target"}
-    assert set(view["match_target"]) == {"metric", "value", "scope", "match_bar_kind"}
-    assert set(map(type, view["signals"].values())) == {bool}
 
 
 def test_parquet_types_come_from_the_row_and_not_from_its_values(made: ModuleType) -> None:

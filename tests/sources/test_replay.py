@@ -14,8 +14,8 @@ from pipeline.editions import Edition
 from pipeline.evidence import Outcome, Receipt
 from pipeline.record import request_of
 from pipeline.release import pack
+from pipeline.release.case import Case
 from pipeline.release.compose import Composition, Material
-from pipeline.release.gate import Case
 from pipeline.release.pack import Pack
 from pipeline.release.report import Report
 from pipeline.sources.replay import replay
