@@ -1,80 +1,29 @@
-"""Hosts with an interface of their own: what their pages show to everybody, the interface tells apart."""
+"""Hosts whose pages say less than their interfaces: the double-blind mirror of GitHub, and PhysioNet."""
 
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qs, urlsplit
+from dataclasses import replace
+from urllib.parse import quote, urlsplit
 
-from pipeline import archives
+from pipeline.artifacts import subject as subject_of
 from pipeline.evidence import Json, Outcome
-from pipeline.sources.landing import closed, file_of, page_or_file, refused_page, said_gone
+from pipeline.sources import on_github
+from pipeline.sources.landing import closed, page_or_file
 from pipeline.sources.outcomes import Finding, json_of, refused, undetermined
-from pipeline.sources.pages import doubtful, is_html, read_page, wall
-from pipeline.sources.reach import Reach, bytes_seen, gives_bytes, missed
-from pipeline.sources.reading import MEGABYTE, Entry, about_files, is_weights, names_paper
-from pipeline.sources.recorder import TRUNCATED, Answer
+from pipeline.sources.reach import Reach
+from pipeline.sources.reading import Entry, about_files
+from pipeline.sources.recorder import Answer
 
 
-def zenodo(reach: Reach, url: str, subject: str) -> Finding | None:
-    """Zenodo's records API says what is restricted; its pages do not."""
-    match = re.search(r"/(?:records?|deposit)/(\d+)|zenodo\.(\d+)", url)
-    if match is None:
-        return None
-    answer, told = reach.json(f"https://zenodo.org/api/records/{match[1] or match[2]}")
-    verdict = refused(answer, reach.recorder)
-    if verdict is None and not isinstance(told, dict):
-        verdict = undetermined("answer is not a record")
-    if verdict is not None:
-        return closed(subject, verdict)
-    metadata, access = told.get("metadata") or {}, told.get("access") or {}
-    entries = told.get("files") or []
-    if isinstance(entries, dict):
-        entries = list((entries.get("entries") or {}).values())
-    files = [(str(f.get("key")), f.get("size"), (f.get("links") or {})) for f in entries if isinstance(f, dict)]
-    title = str(metadata.get("title") or told.get("title") or "")
-    facts: dict[str, Json] = {
-        "title": title,
-        "names_paper": names_paper(f"{title}\n{metadata.get('description') or ''}", reach.paper),
-        "license": (metadata.get("license") or {}).get("id") if isinstance(metadata.get("license"), dict) else None,
-        **about_files([Entry(key, size) for key, size, _ in files]),
-    }
-    facts["data_files"] = sum(not is_weights(key) for key, _, _ in files)
-    right = metadata.get("access_right")
-    if access.get("files") == "restricted" or right in ("restricted", "embargoed", "closed"):
-        embargo = (access.get("embargo") or {}).get("active") or right == "embargoed"
-        facts["wall"] = "embargo" if embargo else "restricted"
-        return closed(subject, (Outcome.GATED, str(facts["wall"])), facts, title=title)
-    places = [(key, str(links.get("content") or links.get("self") or ""), size) for key, size, links in files]
-    places = [(key, place, size) for key, place, size in places if place.startswith("https://")]
-    unseen: list[str] = []
-    heavy = [(k, p) for k, p, s in places if is_weights(k) and (s or 0) >= MEGABYTE]
-    facts["weights_open"] = reach.opened("weights", heavy, unseen)
-    others = [(k, p) for k, p, s in places if not is_weights(k)]
-    facts |= _code_in_archive(
-        reach, [(k, p) for k, p, s in places if k.endswith((".zip", ".tar.gz")) and (s or 0) <= 20 << 20], unseen
-    )
-    # An archive that was not listed may be code as well as data.
-    unclear = facts["code_files"] or "tree" in unseen
-    facts["data_open"] = [] if unclear else reach.opened("data", others, unseen)
-    facts |= {"unseen": unseen} if unseen else {}
-    content = {"title": title, "files": [{"path": k, "size": s} for k, s, _ in files[:100]]}
-    return Finding(
-        outcome=Outcome.AVAILABLE, reason=f"{len(files)} open files", subject=subject, facts=facts, content=content
-    )
-
-
-def _code_in_archive(reach: Reach, files: list[tuple[str, str]], unseen: list[str]) -> dict[str, Json]:
-    """What the first small archive holds."""
-    for _, place in files[:1]:
-        answer = reach.get(place, limit=reach.recorder.limits.archive_bytes)
-        if bytes_seen(answer) is None:
-            missed(unseen, "tree")
-        elif gives_bytes(answer) and TRUNCATED not in answer.headers:
-            listed = [Entry(member.path, member.size) for member in archives.listing(answer.body)]
-            if any(listed):
-                facts = about_files(listed)
-                return {key: facts[key] for key in ("code_files", "code_sample", "train_entries", "eval_entries")}
-    return {}
+def physionet(reach: Reach, url: str, subject: str) -> Finding:
+    """PhysioNet's files answer 403 without a word; the page of their project says who may have them."""
+    finding = page_or_file(reach, url, subject)
+    match = re.match(r"/files/([\w-]+/[\w.-]+)", urlsplit(url).path)
+    if finding.reason != "forbidden: 403" or match is None:
+        return finding
+    project = page_or_file(reach, f"https://physionet.org/content/{match[1]}/", subject)
+    return project if project.outcome is Outcome.GATED else finding
 
 
 _MIRROR_ERRORS = {
@@ -86,6 +35,8 @@ _MIRROR_ERRORS = {
 _PATH_CHARS = 1_000
 _MIRRORED = 20_000
 """Files of one mirror that are read."""
+_FOLDERS = 40
+"""Folders of one mirror that are listed one by one."""
 _MIRROR_GONE = ("expired", "repo_not_found")
 
 
@@ -106,12 +57,14 @@ def anonymous_mirror(reach: Reach, url: str, subject: str) -> Finding | None:
     verdict = refused(answer, reach.recorder)
     if verdict is not None:
         return closed(subject, verdict)
+    opened = _unveiled(reach, answer, subject)
+    if opened is not None:
+        return opened
     listing, told = reach.json(f"{api}/files/")
-    if listing.status != 200:
-        listing, told = reach.json(f"{api}/files")
     if listing.status != 200 or not isinstance(told, dict | list):
         return closed(subject, refused(listing, reach.recorder) or undetermined("no file list"))
     entries, whole = _mirror_files(told)
+    whole = _mirror_folders(reach, f"{api}/files/", told, entries) and whole
     facts = about_files(entries) | ({} if whole else {"unseen": ["tree"]})
     content = {"files": [e.path for e in entries[:200]]}
     return Finding(
@@ -121,6 +74,16 @@ def anonymous_mirror(reach: Reach, url: str, subject: str) -> Finding | None:
         facts={**facts, "names_paper": []},
         content=content,
     )
+
+
+def _unveiled(reach: Reach, answer: Answer, subject: str) -> Finding | None:
+    """A mirror whose time is over may lead on to the repository that it hid: the same files, by their right name."""
+    told = json_of(answer)
+    target = subject_of(str(told.get("url") or "")) if isinstance(told, dict) else ""
+    if not target.startswith("github:"):
+        return None
+    found = on_github.overview(reach, target.removeprefix("github:"))
+    return replace(found, subject=subject, facts={**found.facts, "leads_to": found.subject})
 
 
 def _mirror_error(answer: Answer) -> str | None:
@@ -141,7 +104,7 @@ def _mirror_files(told: Json) -> tuple[list[Entry], bool]:
     whole = True
     if isinstance(told, list):
         for one in told:
-            if not isinstance(one, dict) or not all(isinstance(one.get(k) or "", str) for k in ("path", "name")):
+            if not isinstance(one, dict) or not _named(one):
                 whole = False
             elif one.get("size") is not None:
                 entries.append(_mirror_file("/".join(p for p in (one.get("path"), one.get("name")) if p), one))
@@ -159,58 +122,37 @@ def _mirror_files(told: Json) -> tuple[list[Entry], bool]:
     return sorted(entries, key=lambda e: e.path), whole
 
 
+def _mirror_folders(reach: Reach, listing: str, told: Json, entries: list[Entry]) -> bool:
+    """Add what lies below, where a mirror lists one folder at a time. Whether all was seen."""
+    waiting = _folders_in(told)
+    asked, whole = set(waiting), True
+    for _ in range(_FOLDERS):
+        if not waiting:
+            break
+        answer, below = reach.json(f"{listing}?path={quote(waiting.pop(0), safe='')}")
+        if answer.status != 200 or not isinstance(below, list):
+            whole = False
+            continue
+        found, clear = _mirror_files(below)
+        known = {e.path for e in entries}
+        entries += [e for e in found if e.path not in known]
+        more = [path for path in _folders_in(below) if path not in asked]
+        waiting, asked, whole = waiting + more, asked | set(more), whole and clear
+    return whole and not waiting
+
+
+def _folders_in(told: Json) -> list[str]:
+    """Folders of a flat list: what has a name and no size."""
+    folders = (
+        [one for one in told if isinstance(one, dict) and one.get("size") is None] if isinstance(told, list) else []
+    )
+    return ["/".join(p for p in (one.get("path"), one.get("name")) if p) for one in folders if _named(one)]
+
+
+def _named(one: dict[str, Json]) -> bool:
+    return all(isinstance(one.get(key) or "", str) for key in ("path", "name"))
+
+
 def _mirror_file(path: str, told: dict[str, Json]) -> Entry:
     size = told.get("size")
     return Entry(path, size if isinstance(size, int) else None)
-
-
-_OFFERED = re.compile(r"([^\n\[\]()]{1,300}?)(?:\]\([^)]{0,300}\))?\s?\((\d{1,9}(?:\.\d{1,9})?)\s?([KMGT])\)")
-"""A file's name, perhaps a link, and its size."""
-
-
-def drive(reach: Reach, url: str, subject: str) -> Finding | None:
-    """A file on Google Drive: its page may answer 200 where a download is refused, so the download is asked for too."""
-    parts = urlsplit(url)
-    match = re.search(r"/file/(?:u/\d+/)?d/([\w-]+)", parts.path)
-    if match is not None:
-        page = page_or_file(reach, url, subject)
-        if page.outcome is not Outcome.AVAILABLE:
-            return page
-    file_id = match[1] if match else (parse_qs(parts.query).get("id") or [""])[0]
-    if not file_id or "/folders/" in parts.path:
-        return None
-    download = f"https://drive.google.com/uc?export=download&id={file_id}"
-    answer = reach.recorder.ask("GET", download, says_gone=said_gone)
-    verdict = refused_page(reach, answer)
-    if verdict is not None:
-        if verdict[0] is not Outcome.GATED and match is not None:
-            verdict = undetermined(f"a page, but no download: {verdict[1]}")
-        return closed(subject, verdict)
-    facts: dict[str, Json] = {"final_url": answer.exchange.final_url}
-    if not is_html(answer.headers.get("content-type", ""), answer.body):
-        return file_of(reach, download, subject, answer, facts, downloaded=True)
-    return _drive_notice(answer, subject, facts)
-
-
-def _drive_notice(answer: Answer, subject: str, facts: dict[str, Json]) -> Finding:
-    page = read_page(answer.body, answer.headers.get("content-type", ""), answer.exchange.final_url)
-    facts["title"] = page.title
-    unsaid, shut = doubtful(page), wall(page, answer.exchange.final_url)
-    if unsaid:
-        return closed(subject, undetermined(unsaid), facts, title=page.title)
-    if shut:
-        return closed(subject, (Outcome.GATED, shut), {**facts, "wall": shut}, title=page.title)
-    # Above 100 MB Drive cannot scan for viruses and asks once more; whoever sees that page may download.
-    if not re.search(r"(?i)can.?t scan this file|virus scan warning", f"{page.title}\n{page.text}"):
-        return closed(subject, undetermined("a page instead of the file"), facts, title=page.title)
-    told = re.search(
-        r"([^\n\[\]()]{1,300}?)(?:\]\([^)]{0,300}\))?\s?\((\d{1,9}(?:\.\d{1,9})?)\s?([KMGT])\)", page.text[:20_000]
-    )
-    name = told[1].strip() if told else "file"
-    weights = is_weights(name)
-    big = bool(told and told[3] in "MGT" and float(told[2]) >= 1)
-    facts |= {"file": name, "weights_open": [name] if weights and big else [], "data_open": [] if weights else [name]}
-    content = {"file": name, "title": page.title}
-    return Finding(
-        outcome=Outcome.AVAILABLE, reason="offered for download", subject=subject, facts=facts, content=content
-    )

@@ -45,6 +45,11 @@ _MOVING = (
 """Hosts whose business is to lead elsewhere: another domain at the end is what they are for."""
 
 
+def names_file(url: str) -> bool:
+    """Whether a URL's path ends as a file of data, weights or an archive does."""
+    return bool(_FILE.search(urlsplit(url).path))
+
+
 def known_wall(reach: Reach, url: str) -> str | None:
     """The kind of wall that the reference table, or this reach, states for a place."""
     listed = reference.wall_of(url)
@@ -103,9 +108,19 @@ def said_gone(answer: Answer) -> bool | None:
     return None if doubtful(page) else says_gone(page) or _misplaced(answer.exchange.url, page)
 
 
+def gone_page(reach: Reach, answer: Answer, page: Page) -> Verdict | None:
+    """What a page means that says "not found" with a 200: gone at the second look, a day later; None for other
+    pages."""
+    if not (says_gone(page) or _misplaced(answer.exchange.url, page)):
+        return None
+    if reach.recorder.said_gone_twice(answer.exchange, said_gone):
+        return Outcome.UNAVAILABLE, "gone: soft_404"
+    return undetermined("gone_once: soft_404")
+
+
 def _misplaced(url: str, page: Page) -> bool:
     """A page that leads nowhere, in place of the file that was asked for."""
-    return bool(_FILE.search(urlsplit(url).path)) and not page.links
+    return names_file(url) and not page.links
 
 
 def _page(reach: Reach, url: str, subject: str, answer: Answer, facts: dict[str, Json]) -> Finding:
@@ -145,15 +160,13 @@ def _verdict(reach: Reach, url: str, answer: Answer, page: Page, facts: dict[str
     astray = _strayed(asked.hostname or "", final.hostname or "")
     if asked.path.strip("/") and not final.path.strip("/") and answer.exchange.redirects and not facts["names_paper"]:
         return undetermined("parked" if astray else "redirected_to_root")
-    if says_gone(page) or (_misplaced(url, page) and not facts["names_paper"]):
+    gone = gone_page(reach, answer, page) if says_gone(page) or not facts["names_paper"] else None
+    if gone is not None:
         facts["soft_404"] = True
-    elif asked.path.strip("/") and not facts["names_paper"] and _same_as_any(reach, url, answer):
+        return gone
+    if asked.path.strip("/") and not facts["names_paper"] and _same_as_any(reach, url, answer):
         facts["soft_404"] = True
         return undetermined("same_page_for_any_path")
-    if facts["soft_404"]:
-        if reach.recorder.said_gone_twice(answer.exchange, said_gone):
-            return Outcome.UNAVAILABLE, "gone: soft_404"
-        return undetermined("gone_once: soft_404")
     return None
 
 

@@ -8,9 +8,11 @@ from typing import Any, Literal
 from urllib.parse import quote, urlencode
 
 from pipeline.evidence import Json, Outcome
+from pipeline.sources.guard import refusal
+from pipeline.sources.landing import known_wall, names_file
 from pipeline.sources.on_github import NAMED, about_readme, invalid, moved
 from pipeline.sources.outcomes import Finding, Verdict, refused, undetermined
-from pipeline.sources.reach import Reach, bytes_seen
+from pipeline.sources.reach import Reach, bytes_seen, lfs_size, missed
 from pipeline.sources.reading import (
     LISTED,
     MEGABYTE,
@@ -22,6 +24,7 @@ from pipeline.sources.reading import (
     links_in,
     scope_words,
 )
+from pipeline.sources.recorder import Answer
 from pipeline.textfiles import sniff_text
 
 Kind = Literal["model", "dataset", "space"]
@@ -273,26 +276,49 @@ def _open(
     for fact, files in wanted.items():
         for entry in _largest(files)[:1]:
             answer = reach.get(f"{_page(kind, name)}/resolve/{quote(revision)}/{quote(entry.path)}", first=2048)
-            verdict = refused(answer, reach.recorder)
+            facts.setdefault("commit", answer.headers.get("x-repo-commit"))
+            verdict = _withheld(answer, entry, refused(answer, reach.recorder))
             if verdict is not None:
-                if verdict[0] is Outcome.UNAVAILABLE or verdict[1].startswith("gone_once"):
-                    verdict = undetermined(f"a listed file is missing: {entry.path}")
                 return verdict
             if bytes_seen(answer, fact.removesuffix("_open")):
                 facts[fact] = [entry.path]
+            elif lfs_size(answer.body) is not None and entry.size == answer.exchange.body_size:
+                facts["pointers"] = [entry.path]  # all that was ever pushed of it
             else:  # a page or a pointer in place of a listed file
                 facts["unseen"] = [*facts.get("unseen", []), fact.removesuffix("_open")]
     if facts.get("script_only"):
-        facts["script_links"] = _script_links(reach, kind, name, revision, entries)
+        _follow_script(reach, kind, name, revision, entries, facts)
     return None
 
 
-def _script_links(reach: Reach, kind: Kind, name: str, revision: str, entries: Sequence[Entry]) -> list[str]:
-    """Where a loading script fetches its data from: places to probe next."""
-    scripts = [e.path for e in entries if e.path.endswith(".py")][:1]
+def _withheld(answer: Answer, entry: Entry, verdict: Verdict | None) -> Verdict | None:
+    """Why a listed file did not come. The Hub says a gate by its error code; a bare refusal, mostly of the host that
+    keeps the large files, is trouble with one file."""
+    if verdict is None or "x-error-code" in answer.headers or "x-error-message" in answer.headers:
+        missing = answer.headers.get("x-error-code") in ("EntryNotFound", "RevisionNotFound")
+        return undetermined(f"a listed file is missing: {entry.path}") if verdict and missing else verdict
+    if verdict[0] is Outcome.UNAVAILABLE or verdict[1].startswith("gone_once"):
+        return undetermined(f"a listed file is missing: {entry.path}")
+    return verdict if verdict[0] is not Outcome.GATED else undetermined(f"a listed file was refused: {entry.path}")
+
+
+def _follow_script(
+    reach: Reach, kind: Kind, name: str, revision: str, entries: Sequence[Entry], facts: dict[str, Json]
+) -> None:
+    """A data set that is a loading script lies elsewhere: the places that the script names are asked for bytes."""
+    scripts = sorted((e.path for e in entries if e.path.endswith(".py")), key=lambda p: (p.count("/"), p))
+    own = [path for path in scripts if path.removesuffix(".py") == name.rpartition("/")[2]] or scripts[:1]
     links: list[str] = []
-    for path in scripts:
+    unseen: list[str] = []
+    for path in own:
         answer = reach.get(f"{_page(kind, name)}/resolve/{quote(revision)}/{quote(path)}", limit=MEGABYTE)
         if answer.status == 200:
             links += links_in(sniff_text(answer.body) or "")
-    return links[:LISTED]
+        else:
+            missed(unseen, "data")
+    facts["script_links"] = links[:LISTED]
+    files = [link for link in links if names_file(link) and refusal(link) is None]
+    walled = [link for link in files if known_wall(reach, link) is not None]
+    facts["data_open"] = reach.opened("data", [(link, link) for link in files if link not in walled], unseen)
+    facts |= {"script_walls": walled[:LISTED]} if walled else {}
+    facts |= {"unseen": [*facts.get("unseen", []), *unseen]} if unseen else {}

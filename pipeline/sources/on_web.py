@@ -4,23 +4,29 @@ landing there."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from urllib.parse import urlsplit
+from collections.abc import Callable, Sequence
 
+from pipeline.artifacts import on
 from pipeline.artifacts import subject as subject_of
 from pipeline.evidence import Outcome
 from pipeline.sources import on_github, on_hub
+from pipeline.sources.drives import drive, dropbox, sharepoint
 from pipeline.sources.guard import refusal
-from pipeline.sources.hosts import anonymous_mirror, drive, zenodo
-from pipeline.sources.landing import page_or_file
+from pipeline.sources.hosts import anonymous_mirror, physionet
+from pipeline.sources.landing import known_wall, page_or_file
 from pipeline.sources.outcomes import Finding
 from pipeline.sources.reach import Reach
+from pipeline.sources.records import of_record
 
-_SPECIAL: Mapping[tuple[str, ...], Callable[[Reach, str, str], Finding | None]] = {
-    ("zenodo.org", "doi.org", "dx.doi.org"): zenodo,
-    ("anonymous.4open.science",): anonymous_mirror,
-    ("drive.google.com", "drive.usercontent.google.com", "docs.google.com"): drive,
-}
+_SPECIAL: Sequence[tuple[tuple[str, ...], Callable[[Reach, str, str], Finding | None]]] = (
+    (("zenodo.org", "figshare.com", "osf.io", "doi.org"), of_record),
+    (("drive.google.com", "drive.usercontent.google.com", "docs.google.com"), drive),
+    (("dropbox.com",), dropbox),
+    (("sharepoint.com",), sharepoint),
+    (("anonymous.4open.science",), anonymous_mirror),
+    (("physionet.org",), physionet),
+)
+"""Places whose pages say less than what else they answer, and who asks there."""
 
 
 def fetch(reach: Reach, url: str) -> Finding:
@@ -44,9 +50,8 @@ def fetch(reach: Reach, url: str) -> Finding:
     if subject.startswith("hf:"):
         _, kind, name = subject.split(":", 2)
         return on_hub.repository(reach, name, kind)
-    host = (urlsplit(text).hostname or "").removeprefix("www.")
-    for hosts, ask in _SPECIAL.items():
-        if host in hosts:
+    for hosts, ask in _SPECIAL:
+        if on(text, hosts) and known_wall(reach, text) is None:
             finding = ask(reach, text, subject)
             if finding is not None:
                 return finding

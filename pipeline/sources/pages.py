@@ -48,6 +48,10 @@ _PARKED = _any(
     r"domain (?:name )?(?:is |may be )?(?:for sale|available)|buy this domain|parked (?:free|domain)",
     r"sedoparking|hugedomains|this domain (?:has expired|was recently registered)",
 )
+_CREDENTIALED = _any(
+    r"only (?:credentialed|registered) users(?: who sign)?", r"(?:credentialed|restricted)[- ]access resource"
+)
+"""How PhysioNet's project pages, long as they are, say who may have the files."""
 _CHARSET = re.compile(
     r"(?i)(utf-?(8|16|32)|iso-?8859|windows-?\d|cp\d|latin|ascii|us-ascii|gb|big5|euc|shift|sjis|koi8|hz$|iso-?2022|mac)"
 )
@@ -171,7 +175,7 @@ class _Reader(HTMLParser):
 
 
 def wall(page: Page, final_url: str, *, refused: bool = False) -> str | None:
-    """The kind of wall a page is, or None: `login`, `request_access`, `paywall`.
+    """The kind of wall a page is, or None: `login`, `request_access`, `credentialed`, `paywall`.
 
     `refused`: it came with a refusal (403); then "access denied" may be said to robots only.
     """
@@ -179,6 +183,10 @@ def wall(page: Page, final_url: str, *, refused: bool = False) -> str | None:
     host = parts.hostname or ""
     if any(host == h or host.endswith("." + h) for h in _LOGIN_HOST) or _LOGIN_PATH.search(parts.path + "?"):
         return "login"
+    if parts.path.lower().endswith("/accessdenied.aspx"):  # SharePoint, to whoever is not on its list
+        return "request_access"
+    if (host == "physionet.org" or host.endswith(".physionet.org")) and _CREDENTIALED.search(page.text):
+        return "credentialed"
     short = len(page.text) < _SHORT
     if page.password_field and (short or _LOGIN_TITLE.search(page.title)):
         return "login"
