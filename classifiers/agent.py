@@ -1,40 +1,50 @@
 """The loop: one agent, ten tools, one typed answer. Rules and language models run the same.
 
-What ends an episode never depends on the model: calls in all and a tool, rounds and repairs are bounded, and once
-they are spent
-only the answer is left to give. Whatever goes wrong costs this paper, with a recorded reason.
+What ends an episode never depends on the model: calls in all and a tool, rounds, tokens, seconds, money and repairs are
+bounded, and once a bound is near only the answer is left to give. Whatever a paper, a probe or a model does costs this
+paper, with a recorded reason; an endpoint that is dead or a run that may spend no more (`Stopped`) is no paper's fault.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 
 from pydantic_ai import Agent, ModelRetry, RunContext, ToolOutput
 from pydantic_ai.exceptions import ModelAPIError, UnexpectedModelBehavior, UsageLimitExceeded
+from pydantic_ai.models import Model
 from pydantic_ai.usage import UsageLimits
 
 from classifiers import linkcheck, prompt
+from classifiers.budget import PaperLimit, Stopped
+from classifiers.metered import MeteredModel
 from classifiers.models import Classifier
 from classifiers.toolbox import Briefing, Desk, Limits, PaperInput, Probes, tools
-from pipeline.answers import Answer, Episode, ExitReason, TargetWord
-from pipeline.evidence import Signal
-from pipeline.paper import Paper, parse_number
+from classifiers.turns import RememberingModel
+from pipeline.answers import Answer, Episode, ExitReason
+from pipeline.defects import defects
+from pipeline.evidence import Json, NotRecorded, Signal
 
 OUTPUT = "answer"
+SENT_BACK = 20
+"""Defects named to a model at once."""
 
 
 async def run_episode(
     given: PaperInput, probes: Probes, classifier: Classifier, limits: Limits, passes: int = 1
 ) -> Episode:
-    """Classify one paper. Never raises for what paper, probes or model do: the episode says what went wrong."""
+    """Classify one paper. The episode says what paper, probes or model did wrong; raises Stopped where the run must
+    end, and NotRecorded in a replay that lacks a turn.
+    """
     desk = Desk(given=given, probes=probes, limits=limits)
     linked: tuple[str, ...] = ()
     try:
         linked = await asyncio.to_thread(linkcheck.check, desk)
         ended = await _converse(desk, linked, classifier)
+    except (Stopped, NotRecorded):
+        raise
     except Exception as fault:
         ended = Ended("crashed", None, f"{type(fault).__name__}: {fault}")
     notes = [ended.problem] if ended.problem else []
@@ -50,6 +60,7 @@ async def run_episode(
         linked=linked,
         passes=passes,
         problem="; ".join(notes)[:1000],
+        account=ended.account,
     )
 
 
@@ -58,31 +69,53 @@ class Ended:
     reason: ExitReason
     answer: Answer | None
     problem: str = ""
+    account: Mapping[str, Json] = field(default_factory=dict)
 
 
 async def _converse(desk: Desk, linked: tuple[str, ...], classifier: Classifier) -> Ended:
-    first = tuple(desk.receipts)
-    model = classifier.model(Briefing(given=desk.given, linked=first, limits=desk.limits))
+    if classifier.endpoint is None:
+        assert classifier.model is not None
+        briefing = Briefing(given=desk.given, linked=tuple(desk.receipts), limits=desk.limits)
+        # Rules have the paper itself; they are told its name alone.
+        return await _ended(desk, classifier.model(briefing), desk.given.record)
+    asked = classifier.endpoint
+    message = (
+        prompt.message(desk, linked, desk.limits.prompt_tokens)
+        if classifier.style == "ours"
+        else prompt.published(desk)
+    )
+    turns = classifier.turns(desk.given.record)
+    model = RememberingModel(asked.model(), asked.address.name, turns, asked.cost, ask=classifier.ask)
+    metered = MeteredModel(model, asked, desk, OUTPUT)
+    ended = await _ended(desk, metered, message.text)
+    account = metered.told(classifier.id.partition("+")[2], message.cut)
+    return Ended(ended.reason, ended.answer, asked.plain_text(ended.problem), account)
+
+
+async def _ended(desk: Desk, model: Model, message: str) -> Ended:
+    """The conversation, and how it ended. An answer that was sent back stands where its correction cannot be had."""
+    asked = model.endpoint.settings() if isinstance(model, MeteredModel) else None
     try:
         result = await _agent().run(
-            prompt.message(desk, linked),
+            message,
             model=model,
             deps=desk,
+            model_settings=asked,
             usage_limits=UsageLimits(request_limit=desk.limits.requests),
             retries={"tools": 3, "output": desk.limits.repairs},
         )
     except UsageLimitExceeded as fault:
-        return Ended("request_limit", None, str(fault))
+        return Ended("request_limit", desk.returned, str(fault))
+    except PaperLimit as fault:
+        return Ended(fault.limit, desk.returned, str(fault))
     except ModelAPIError as fault:
-        return Ended("model_error", None, str(fault))
+        return Ended("model_error", desk.returned, str(fault))
     except UnexpectedModelBehavior as fault:
         cause = f": {fault.__cause__}" if fault.__cause__ else ""
-        return Ended("output_invalid", None, f"{fault}{cause}")
-    forced = desk.spent
-    if forced == "tool_limit":
-        return Ended("tool_limit", result.output, "answered when no tool call was left")
-    if forced == "request_limit":
-        return Ended("request_limit", result.output, "answered when no round with tools was left")
+        return Ended("output_invalid", desk.returned, f"{fault}{cause}")
+    if forced := desk.spent:
+        left = "round" if forced == "request_limit" else "call" if forced == "tool_limit" else "budget"
+        return Ended(forced, result.output, f"answered when no {left} for tools was left")
     return Ended("natural", result.output)
 
 
@@ -100,63 +133,27 @@ def _agent() -> Agent[Desk, Answer]:
 
 
 def _validated(ctx: RunContext[Desk], answer: Answer) -> Answer:
-    """Send an answer back that cannot be right on its face. What its receipts entail is decided later, and not here."""
-    found = list(faults(answer, ctx.deps))
-    if found:
-        raise ModelRetry("Correct this and answer again:\n" + "\n".join(f"- {fault}" for fault in found[:20]))
+    """Send an answer back once that cannot be right on its face; the next one stands, with what is still wrong in it.
+
+    What its receipts entail is decided later, and not here.
+    """
+    desk = ctx.deps
+    answer = whole_ids(answer, [r.id for r in desk.receipts])
+    found = defects(answer, desk.given.paper, desk.receipts)
+    if found and desk.returned is None:
+        desk.returned = answer
+        told = "\n".join(f"- {defect}" for defect in found[:SENT_BACK])
+        raise ModelRetry(f"Correct this and answer again; your next answer stands as it is:\n{told}")
     return answer
 
 
-def faults(answer: Answer, desk: Desk) -> Iterator[str]:
-    """What paper and receipts deny: quotes and targets the paper does not print, receipts that do not exist."""
-    paper = desk.given.paper
-    quotes = {"claim_quote": answer.claim_quote, "training_quote": answer.training_quote}
-    quotes |= {f"needs.{name}": text for name, text in answer.needs.model_dump().items()}
-    quotes |= {f"datasets.{d.name}": d.quote for d in answer.datasets}
-    quotes |= {f"compute.{i}": part.quote for i, part in enumerate(answer.compute)}
-    if answer.paper_kind == "empirical" and not answer.claim_quote:
-        yield "claim_quote is empty"
-    for place, quote in quotes.items():
-        if quote and paper.find(quote) is None:
-            yield f"{place} is not in the paper letter by letter: {quote[:80]!r}"
-    known = {r.id for r in desk.receipts}
-    for signal in Signal:
-        for cited in answer.signals.word(signal).receipts:
-            if cited not in known:
-                yield f"{signal.value} cites a receipt that this episode does not have: {cited[:80]}"
-    for place, target in _targets(answer):
-        if fault := target_fault(target, paper):
-            yield f"{place}: {fault}"
-        elif place == "target" and target.value and target.value in answer.agent_task:
-            yield f"agent_task gives the value {target.value} away"
+def whole_ids(answer: Answer, known: list[str]) -> Answer:
+    """Receipts cited as a model was shown them, by the beginnings of their ids, cited whole."""
 
+    def whole(cited: str) -> str:
+        found = {i for i in known if len(cited) >= prompt.SHORT_ID and i.startswith(cited)}
+        return found.pop() if len(found) == 1 else cited
 
-def _targets(answer: Answer) -> Iterator[tuple[str, TargetWord]]:
-    if answer.target is not None:
-        yield "target", answer.target
-    for index, target in enumerate(answer.target_alternatives):
-        yield f"target_alternatives.{index}", target
-
-
-def target_fault(target: TargetWord, paper: Paper) -> str:
-    """Why the paper does not print the target where it says, or ""."""
-    number = parse_number(target.value)
-    if number is None:
-        return f"value {target.value!r} is not one number"
-    if target.table is None:
-        if not target.quote or paper.find(target.quote) is None:
-            return "no cell, and the quote is not in the paper"
-        shown = "".join(target.quote.split())
-        return "" if "".join(target.value.split()) in shown else f"the quote does not print {target.value}"
-    if target.row is None or target.column is None:
-        return "a table without row and column"
-    for table in paper.tables:
-        if table.number == target.table and target.row < len(table.grid) and target.column < table.columns:
-            cell = table.grid[target.row][target.column]
-            if (
-                cell is not None
-                and cell.value is not None
-                and abs(cell.value - number.value) <= 1e-9 * abs(number.value)
-            ):
-                return ""
-    return f"table {target.table} does not print {target.value} in row {target.row}, column {target.column}"
+    words = {s.value: answer.signals.word(s) for s in Signal}
+    changed = {n: w.model_copy(update={"receipts": [whole(i) for i in w.receipts]}) for n, w in words.items()}
+    return answer.model_copy(update={"signals": answer.signals.model_copy(update=changed)})

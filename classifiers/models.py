@@ -2,41 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from pydantic_ai.models import Model
 
-from classifiers import guide
-from classifiers.embedded import POLICY_VERSION, embedded_model
-from classifiers.prompt import PROMPT_VERSION
-from classifiers.toolbox import Briefing
+from classifiers import prices, prompts
+from classifiers.budget import Budget, Purse, Spent, from_environment
+from classifiers.embedded import embedded_model
+from classifiers.endpoints import Address, Endpoint, NoSuchModel
+from classifiers.toolbox import Briefing, Limits
+from classifiers.turns import MemoryTurns, Turns
+from pipeline.editions import Classifier as Settings
+from pipeline.editions import LanguageModel
+from pipeline.sources.clocks import Clock, SystemClock
+
+__all__ = ["Classifier", "NoSuchModel", "Way", "limits_of", "model_for"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Classifier:
-    """`id` names model, policy or prompt version, and guide; `model` makes the conversation's other side for one
-    paper.
+    """`id` names model, prompt or policy, and guide. Rules have `model`, which makes the conversation's other side for
+    one paper; a language model has `endpoint`.
     """
 
     id: str
-    model: Callable[[Briefing], Model]
+    model: Callable[[Briefing], Model] | None = None
+    endpoint: Endpoint | None = None
+    style: str = "ours"
+    turns: Callable[[str], Turns] = field(default=lambda paper: MemoryTurns())
+    ask: bool = True
+
+    def check(self) -> None:
+        """Refuse a run that cannot be paid for or asked, before its first request. Raises Stopped or NoSuchModel."""
+        if self.endpoint is not None and self.ask:
+            self.endpoint.address.key(self.endpoint.environ)
+            self.endpoint.purse.open()
 
 
-class NoSuchModel(ValueError):
-    """A classifier that is not here: the message says what it would take."""
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """How a run reaches its model: what it may spend, and did so far; where its turns lie, by paper; the clock that
+    waits. `ask` False replays from `turns` alone.
+    """
+
+    budget: Budget = field(default_factory=Budget)
+    accepted: frozenset[str] = frozenset()
+    spent: Spent = field(default_factory=Spent)
+    turns: Callable[[str], Turns] | None = None
+    clock: Clock = field(default_factory=SystemClock)
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    ask: bool = True
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str] = os.environ, **given: object) -> Way:
+        """The way that the environment tells (RECLAIM_BUDGET, RECLAIM_ACCEPT). Raises BudgetError."""
+        budget, accepted = from_environment(environ)
+        return cls(budget=budget, accepted=accepted, environ=environ, **given)  # type: ignore[arg-type]
 
 
-def model_for(name: str) -> Classifier:
-    """The classifier of that name. Raises NoSuchModel where it does not exist or needs what is not installed."""
-    text = guide.load()
-    read = f"guide-{text.version}-{text.sha256[:12]}"
+def limits_of(told: Settings) -> Limits:
+    """What an edition lets one paper take."""
+    asked = told.llm or LanguageModel()
+    return Limits(
+        rounds=told.max_tool_rounds,
+        tool_calls=told.max_tool_calls,
+        result_chars=told.max_result_chars,
+        prompt_tokens=asked.max_prompt_tokens,
+        budget=Budget(tokens=asked.max_tokens, seconds=asked.max_seconds, usd=asked.max_usd),
+    )
+
+
+def model_for(name: str, told: LanguageModel | None = None, way: Way | None = None) -> Classifier:
+    """The classifier of that name: `embedded`, or `provider:model[@base_url]`. Raises NoSuchModel where it does not
+    exist or needs what is not there, PriceError or BudgetError for a table or a budget that cannot be read.
+    """
     if name == "embedded":
-        return Classifier(id=f"embedded-{POLICY_VERSION}+{read}", model=embedded_model)
-    provider, _, model = name.partition(":")
-    if provider in ("openai", "anthropic") and model:
-        raise NoSuchModel(
-            f"classifier {name!r} needs the extra 'llm', a key for {provider}, prices and a spending cap (prompt-"
-            f"{PROMPT_VERSION}, {read}); this version runs 'embedded' only"
-        )
-    raise NoSuchModel(f"no classifier {name!r}; known: embedded (later openai:MODEL, anthropic:MODEL)")
+        return Classifier(id=prompts.identity(name), model=embedded_model)
+    address, told, way = Address.parse(name), told or LanguageModel(), way or Way.of()
+    own = way.environ.get("RECLAIM_PRICES")
+    price = prices.load(Path(own) if own else None).of(address.provider, address.model)
+    purse = Purse(budget=way.budget, accepted=way.accepted, price=price, model=address.name, spent=way.spent)
+    # Without a place for turns, papers of one run still share what was asked.
+    shared = MemoryTurns()
+    return Classifier(
+        id=prompts.identity(address.name, told),
+        endpoint=Endpoint(address, told, price, purse, way.clock, way.environ),
+        style=told.prompt,
+        turns=way.turns or (lambda paper: shared),
+        ask=way.ask,
+    )

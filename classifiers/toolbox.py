@@ -16,6 +16,8 @@ from typing import Any, Literal, Protocol
 from pydantic_ai import RunContext, Tool
 from pydantic_ai.tools import ToolDefinition
 
+from classifiers.budget import Budget, LimitName
+from pipeline.answers import Answer
 from pipeline.artifacts import subject
 from pipeline.evidence import Json, NotRecorded, Outcome, Receipt
 from pipeline.paper import Paper
@@ -44,7 +46,7 @@ class Probes(Protocol):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
     """How much an episode may ask. Counts; `result_chars` characters of JSON a tool result; `links` of the link
-    check.
+    check; `prompt_tokens` of the first message. `budget` bounds tokens, seconds and dollars of a language model.
     """
 
     rounds: int = 10
@@ -53,6 +55,8 @@ class Limits:
     repairs: int = 2
     result_chars: int = 40_000
     links: int = 60
+    prompt_tokens: int = 40_000
+    budget: Budget = field(default_factory=Budget)
 
     @property
     def requests(self) -> int:
@@ -64,7 +68,8 @@ class Limits:
 class PaperInput:
     """What an episode reads: the paper's id, the digest of its bundle, the paper, the supplement's files (path, bytes).
 
-    `title` is the one it is listed under, for sources that print none.
+    `title` is the one it is listed under, for sources that print none. `texts` are files of the supplement worth
+    reading at once, `latex` the whole source for a prompt that shows it.
     """
 
     record: str
@@ -72,6 +77,8 @@ class PaperInput:
     paper: Paper
     supplement: tuple[tuple[str, int], ...] = ()
     title: str = ""
+    texts: tuple[tuple[str, str], ...] = ()
+    latex: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,7 +92,11 @@ class Briefing:
 
 @dataclass(kw_only=True)
 class Desk:
-    """One episode's working state: what was asked, and every receipt in call order."""
+    """One episode's working state: what was asked, every receipt in call order, and the answer that was sent back.
+
+    `asked` counts calls that a language model made, those that failed before a probe ran included; `short` names the
+    bound of tokens, seconds or dollars that bears one more turn and no second.
+    """
 
     given: PaperInput
     probes: Probes
@@ -93,13 +104,16 @@ class Desk:
     receipts: list[Receipt] = field(default_factory=list)
     used: Counter[str] = field(default_factory=Counter)
     requests: int = 0
+    asked: int = 0
+    short: LimitName | None = None
+    returned: Answer | None = None
 
     @property
-    def spent(self) -> str:
-        """Why no tool is offered any more, or ""."""
-        if sum(self.used.values()) >= self.limits.tool_calls:
+    def spent(self) -> LimitName | None:
+        """Why no tool is offered any more, or None."""
+        if max(self.asked, self.used.total()) >= self.limits.tool_calls:
             return "tool_limit"
-        return "request_limit" if self.requests > self.limits.rounds else ""
+        return "request_limit" if self.requests > self.limits.rounds else self.short
 
     def call(self, tool: str, arguments: Mapping[str, Json]) -> Seen:
         """Run one probe and keep its receipt. Never raises for what a probe does; NotRecorded in replay."""
@@ -176,7 +190,7 @@ def _cut(value: Json, limit: int) -> Json:
 
 async def _ask(ctx: RunContext[Desk], tool: str, **arguments: Json) -> dict[str, Json]:
     desk = ctx.deps
-    if desk.spent == "tool_limit" or desk.used[tool] >= desk.limits.per_tool:
+    if desk.used.total() >= desk.limits.tool_calls or desk.used[tool] >= desk.limits.per_tool:
         # Hiding works between rounds only; many calls in one round meet the limit here.
         return {"refused": f"{tool} has no calls left in this episode; answer from what you have"}
     desk.used[tool] += 1

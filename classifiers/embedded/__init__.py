@@ -15,11 +15,12 @@ from classifiers.embedded.plan import wanted
 from classifiers.embedded.reading import Reading, read_paper
 from classifiers.embedded.sights import Sight, View, calls_made, from_messages
 from classifiers.places import Call
+from classifiers.prompts import EMBEDDED_POLICY
 from classifiers.toolbox import Briefing
 
 __all__ = ["POLICY_VERSION", "Reading", "embedded_model", "read_paper"]
 
-POLICY_VERSION = 1
+POLICY_VERSION = EMBEDDED_POLICY
 CALLS_A_ROUND = 12
 
 

@@ -14,8 +14,10 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.usage import RequestUsage
 
 from classifiers.agent import run_episode
-from classifiers.models import Classifier, NoSuchModel, model_for
+from classifiers.models import Classifier, NoSuchModel, Way, model_for
 from classifiers.toolbox import Limits, bounded
+from pipeline.answers import Answer
+from pipeline.defects import defects
 from pipeline.evidence import Outcome, Signal, Status
 from tests.classifiers.toys import (
     CODE,
@@ -61,7 +63,7 @@ def receipts_seen(messages: list[ModelMessage]) -> list[str]:
     return [p.content["receipt"] for p in parts if isinstance(p.content, dict) and "receipt" in p.content]
 
 
-def test_receipts_that_do_not_exist_are_sent_back_and_never_accepted() -> None:
+def test_receipts_that_do_not_exist_are_sent_back_once_and_then_stand_as_a_defect_that_confirms_nothing() -> None:
     lie = saying({"code_available": {"value": True, "artifacts": ["github:quill-lab/gizmo"], "receipts": ["f" * 64]}})
     asked: list[int] = []
 
@@ -70,9 +72,12 @@ def test_receipts_that_do_not_exist_are_sent_back_and_never_accepted() -> None:
         return answer(lie)
 
     episode = classify(SOURCE, FakeProbes(places()), scripted(turn))
-    assert episode.exit_reason == "output_invalid"
-    assert episode.answer is None
-    assert len(asked) == 1 + Limits().repairs
+    assert episode.exit_reason == "natural"
+    assert len(asked) == 2
+    assert episode.answer is not None
+    named = {d.name for d in defects(episode.answer, paper_input(SOURCE).paper, episode.receipts)}
+    assert named == {"unknown receipt"}
+    assert derived(SOURCE, episode).label(Signal.CODE).status is not Status.CONFIRMED
 
 
 def test_a_lie_that_is_corrected_when_sent_back_is_accepted() -> None:
@@ -148,17 +153,31 @@ def test_two_signals_of_four_are_no_answer() -> None:
         {"agent_task": "Get 95.41."},
     ],
 )
-def test_what_the_paper_does_not_say_is_sent_back(change: dict[str, Any]) -> None:
-    episode = classify(SOURCE, FakeProbes(places()), scripted(lambda messages, info: answer(honest(**change))))
-    assert episode.answer is None
-    assert episode.exit_reason == "output_invalid"
+def test_what_the_paper_does_not_say_is_sent_back_with_its_reason(change: dict[str, Any]) -> None:
+    told = sent_back(honest(**change))
+    assert any(word in told for word in ("not in paper", "missing quote", "given away"))
 
 
 def test_a_target_that_its_cell_does_not_print_is_sent_back() -> None:
     base = honest()
     base["target"] = {**base["target"], "value": "97.00"}
-    episode = classify(SOURCE, FakeProbes(places()), scripted(lambda messages, info: answer(base)))
-    assert episode.answer is None
+    assert "table 1 does not print 97.00" in sent_back(base)
+
+
+def sent_back(value: dict[str, Any]) -> str:
+    """What a model that insists on one answer is told, once; the answer then stands."""
+    told: list[str] = []
+
+    def turn(messages: list[ModelMessage], info: AgentInfo) -> list[Any]:
+        last = messages[-1].parts[-1]
+        told.append(str(getattr(last, "content", "")))
+        return answer(value)
+
+    episode = classify(SOURCE, FakeProbes(places()), scripted(turn))
+    assert episode.answer == Answer.model_validate(value)
+    assert len(told) == 2
+    assert "your next answer stands" in told[1]
+    return told[1]
 
 
 def test_a_tool_that_dies_leaves_an_undetermined_receipt() -> None:
@@ -263,8 +282,10 @@ def test_many_episodes_share_one_agent() -> None:
 
 
 def test_what_is_not_there_is_named_with_what_it_would_take() -> None:
-    with pytest.raises(NoSuchModel, match=r"extra 'llm'.*key for openai"):
-        model_for("openai:some-model")
+    with pytest.raises(NoSuchModel, match="OPENAI_API_KEY"):
+        model_for("openai:some-model", way=Way(environ={})).check()
+    with pytest.raises(NoSuchModel, match="holds a password"):
+        model_for("openai:m@https://user:secret@host/v1")
     with pytest.raises(NoSuchModel, match="known: embedded"):
         model_for("embeded")
 

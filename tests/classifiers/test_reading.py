@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from classifiers.agent import target_fault
 from classifiers.embedded.hours import Hours, find_hours
 from classifiers.embedded.prose import same_printed
 from classifiers.embedded.reading import Reading, read_paper
+from pipeline.defects import target_fault
 from pipeline.paper import NoPaper, find_numbers, read
 from tests.classifiers.toys import method_paper, paper_input
 
