@@ -1,4 +1,4 @@
-"""GitHub's REST API v3, as far as the ten probes and PyGithub use it.
+"""GitHub's REST API v3, as far as the ten probes and PyGithub use it, and the door to its GraphQL API.
 
 Form of bodies and headers: docs.github.com/rest, and the replies PyGithub's own tests recorded. What a world does not
 record, an endpoint this module does not speak included, is a fault: a 404 would be evidence.
@@ -36,6 +36,8 @@ _LIMITS = {"core": (60, 5000), "search": (10, 30), "code_search": (10, 10), "gra
 
 
 def answer(world: World, call: Call, failures: Failures) -> Answer | Fault:
+    if call.segments == ["graphql"]:
+        return _graphql(world, call, failures)
     if call.method not in {"GET", "HEAD"}:
         return UNREACHABLE
     match call.segments:
@@ -58,6 +60,23 @@ def answer(world: World, call: Call, failures: Failures) -> Answer | Fault:
         return _refusal(world, call, told)
     reply = _about(world, repository, rest, call)
     return reply if isinstance(reply, Fault) else _with_limits(world, call, "core", reply)
+
+
+def _graphql(world: World, call: Call, failures: Failures) -> Answer | Fault:
+    if not call.has_token:
+        return _error(401, "This endpoint requires you to be authenticated.")
+    if call.method != "POST":
+        return _error(404, "Not Found")
+    from pipeline.offline.github_graphql import execute  # its library takes a while to load
+
+    def failing(repository: Repository) -> FailFirst | None:
+        return failures.due(f"github {repository.full_name}", repository.facts.fail_first)
+
+    made = execute(world, call.body, failing)
+    if not isinstance(made, tuple):
+        return _refusal(world, call, made, "graphql")
+    told, points = made
+    return as_json(told).plus(*_budget(world, call, "graphql", _LIMITS["graphql"][1] - points))
 
 
 def final_name(world: World, repository: Repository) -> Repository | None:
@@ -253,15 +272,18 @@ def _error(status: int, message: str, errors: list[dict[str, str]] | None = None
     return as_json(body | {"documentation_url": _DOCS, "status": str(status)}, status)
 
 
-def _refusal(world: World, call: Call, told: FailFirst) -> Answer | Fault:
+def _refusal(world: World, call: Call, told: FailFirst, resource: str = "core") -> Answer | Fault:
     if told.fault is not None:
         return Fault(told.fault)
     wait = (("Retry-After", str(told.retry_after)),) if told.retry_after is not None else ()
     if told.status == 403:
         spent = _error(403, "API rate limit exceeded for 203.0.113.1.")
-        return spent.plus(*_budget(world, call, "core", 0), *wait)
+        if resource == "graphql":  # says so with status 200
+            message = "API rate limit already exceeded for user ID 203."
+            spent = as_json({"errors": [{"type": "RATE_LIMIT", "code": "graphql_rate_limit", "message": message}]})
+        return spent.plus(*_budget(world, call, resource, 0), *wait)
     message = "You have exceeded a secondary rate limit." if told.status == 429 else "Server Error"
-    return _error(told.status, message).plus(*_budget(world, call, "core"), *wait)
+    return _error(told.status, message).plus(*_budget(world, call, resource), *wait)
 
 
 def _budget(world: World, call: Call, resource: str, left: int | None = None) -> tuple[tuple[str, str], ...]:

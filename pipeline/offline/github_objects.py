@@ -130,7 +130,7 @@ def tree_entries(repository: Repository, prefix: str) -> list[dict[str, Any]]:
         entries.append(blob | {"sha": sha, "size": held.size, "url": f"{git}/blobs/{sha}"})
     for module in repository.facts.submodules:
         link = {"path": module.path, "mode": "160000", "type": "commit"}
-        entries.append(link | {"sha": stable_hex("module", module.path)})
+        entries.append(link | {"sha": module.sha})
     below = [entry | {"path": entry["path"][len(prefix) :]} for entry in entries if entry["path"].startswith(prefix)]
     return sorted(below, key=lambda entry: entry["path"])
 
@@ -159,7 +159,7 @@ def contents_entry(repository: Repository, path: str, inline: bool = False) -> d
             )
     elif module is not None:
         kind, page, git = "submodule", module.url, None
-        entry |= {"sha": stable_hex("module", path), "size": 0, "type": kind, "download_url": None}
+        entry |= {"sha": module.sha, "size": 0, "type": kind, "download_url": None}
         entry |= {"submodule_git_url": module.url} if inline or module.url else {}
     else:
         sha = tree_sha(repository, path)

@@ -59,8 +59,22 @@ class FileFacts(Told):
 
 
 class SubmoduleFacts(Told):
+    """`commit`: the state of the other repository that is meant; where nobody says, one that it has no record of."""
+
     path: str
     url: str | None = None
+    commit: str | None = None
+
+    @property
+    def sha(self) -> str:
+        return self.commit or stable_hex("module", self.path)
+
+
+class CommitFacts(Told):
+    """A commit before the last one."""
+
+    sha: str
+    at: datetime
 
 
 class AssetFacts(Told):
@@ -99,6 +113,7 @@ class GithubFacts(Told):
     truncated: bool = False
     default_branch: str = "main"
     head_commit: str | None = None
+    commits: tuple[CommitFacts, ...] = ()
     submodules: tuple[SubmoduleFacts, ...] = ()
     releases: tuple[ReleaseFacts, ...] = ()
     files: tuple[FileFacts, ...] = ()

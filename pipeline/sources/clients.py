@@ -1,8 +1,7 @@
-"""The client libraries that the corpus is fetched with, at their real base URLs, on the recorder. Their own patience is
+"""The client libraries that services are asked with, at their real base URLs, on the recorder. Their own patience is
 off.
 
-GitHub and the Hub are asked by the probes through their documented REST APIs: PyGithub derives new requesters from a
-client (`lazy`, `withAuth`), which forget the connection class they were given and go past the recorder, and
+The probes ask GitHub's REST API and the Hub's themselves: they need the exchange of each answer, also of a refusal, and
 huggingface_hub keeps one HTTP client a process, whose paging sleeps and retries on the system clock.
 """
 
@@ -14,8 +13,10 @@ import requests
 
 if TYPE_CHECKING:
     import arxiv
+    import github
     import openreview.api
 
+    from pipeline.sources.github_tokens import Tokens
     from pipeline.sources.recorder import Recorder
 
 
@@ -46,6 +47,55 @@ def openreview_client(
     client.session, client.recorded = _session(recorder), True
     if username and password:
         client.login_user(username, password)
+    return client
+
+
+def github_client(recorder: Recorder, tokens: Tokens) -> github.Github:
+    """PyGithub, for one thread; each request goes with the token that has most left for it, or without one where there
+    is none.
+
+    PyGithub's requesters make their connections themselves and derive further requesters (`lazy`, `withAuth`,
+    `withApiVersion`) by naming the base class, which would go past the recorder: ours derive their own kind.
+    """
+    import github
+    from github.Requester import HTTPSRequestsConnectionClass, Requester
+
+    from pipeline.sources.github_tokens import resource_of
+
+    class Connection(HTTPSRequestsConnectionClass):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            self.session = _session(recorder)
+            self.session.auth = Requester.noopAuth
+            self.used = ""
+
+        def request(self, verb: str, url: str, input: Any, headers: dict[str, str], stream: bool = False) -> None:
+            self.used = tokens.best(resource_of(url), recorder.clock.now())
+            # A copy: PyGithub logs the headers it was given.
+            given = {**headers, "Authorization": f"Bearer {self.used}"} if self.used else headers
+            super().request(verb, url, input, given, stream)
+
+        def getresponse(self) -> Any:
+            response = super().getresponse()
+            tokens.told(self.used, {name.lower(): value for name, value in response.getheaders()})
+            return response
+
+    class Recorded(Requester):
+        # The names that Requester's own code looks up on itself.
+        _Requester__httpsConnectionClass = Connection
+
+        def withAuth(self, auth: Any) -> Recorded:
+            return Recorded(**{**self.kwargs, "auth": auth})
+
+        def withLazy(self, lazy: Any) -> Recorded:
+            same = lazy is github.GithubObject.NotSet or lazy == self.is_lazy
+            return self if same else Recorded(**{**self.kwargs, "lazy": lazy})
+
+        def withApiVersion(self, api_version: str | None) -> Recorded:
+            return Recorded(**{**self.kwargs, "api_version": api_version})
+
+    client = github.Github(retry=None, seconds_between_requests=None, seconds_between_writes=None)
+    client.__dict__["_Github__requester"] = Recorded(**client.requester.kwargs)  # its own name for it
     return client
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from urllib.parse import quote, urljoin
 
 from pipeline.evidence import Json
@@ -12,6 +12,7 @@ from pipeline.sources.reach import Reach, bytes_seen, lfs_size, missed
 from pipeline.sources.reading import MEGABYTE, Entry, is_weights
 from pipeline.sources.recorder import is_gone
 
+Place = tuple[str, str, str]
 _ASSET_WORD = re.compile(r"(?i)(weight|checkpoint|ckpt|pretrained|model)")
 _SETTING = re.compile(r"\s*(path|url)\s*=\s*(\S+)\s*")
 _SSH = re.compile(r"(?:ssh://)?git@([\w.-]+)[:/](\S+)")
@@ -50,15 +51,24 @@ def locate(reach: Reach, full_name: str, ref: str, submodules: list[dict[str, Js
         missed(unseen, "submodules")
 
 
+def _home(full_name: str, home: str) -> str:
+    try:
+        return urljoin(f"https://github.com/{full_name}/", _SSH.sub(r"https://\1/\2", home))
+    except ValueError:
+        return ""
+
+
+def home_on_github(full_name: str, home: str) -> str | None:
+    """The repository that a submodule's address names, as `owner/name`, where it is one of GitHub's."""
+    named = re.fullmatch(r"https?://(?:www\.)?github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?", _home(full_name, home))
+    return named[1] if named else None
+
+
 def _reached(reach: Reach, full_name: str, home: str) -> bool | None:
     """Whether a stranger reaches a submodule's home. Its page is asked for, never an API: a token would open more."""
-    try:
-        url = urljoin(f"https://github.com/{full_name}/", _SSH.sub(r"https://\1/\2", home))
-    except ValueError:
-        return None
-    named = re.fullmatch(r"https?://(?:www\.)?github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?", url)
+    url, named = _home(full_name, home), home_on_github(full_name, home)
     if named:
-        answer = reach.recorder.ask("HEAD", f"https://github.com/{named[1]}")
+        answer = reach.recorder.ask("HEAD", f"https://github.com/{named}")
     elif url.startswith(("https://", "http://")):
         answer = reach.get(url)
     else:
@@ -70,17 +80,25 @@ def _reached(reach: Reach, full_name: str, home: str) -> bool | None:
     return False if answer.status in (404, 410, 451) else None
 
 
+def raw_url(place: Place, host: str = "raw.githubusercontent.com") -> str:
+    full_name, ref, path = place
+    return f"https://{host}/{full_name}/{ref}/{quote(path)}"
+
+
 def opened(
-    reach: Reach, full_name: str, ref: str, entries: Sequence[Entry], facts: dict[str, Json], unseen: list[str]
+    reach: Reach, where: Callable[[str], Place], entries: Sequence[Entry], facts: dict[str, Json], unseen: list[str]
 ) -> dict[str, Json]:
-    """What a stranger gets bytes of. Anonymous by construction: raw and media hosts are asked without credentials."""
+    """What a stranger gets bytes of. Anonymous by construction: raw and media hosts are asked without credentials.
+
+    `where`: repository, commit and path of a listed file (a submodule's files lie elsewhere).
+    """
     sizes = {e.path: e.size or 0 for e in entries}
     pointers: list[str] = []
     weights: list[tuple[str, str]] = []
     data: list[tuple[str, str]] = []
     for entry in [*facts["weight_files"][:3], *facts["data_sample"][:3]]:
         path = str(entry["path"])
-        url, size = f"https://raw.githubusercontent.com/{full_name}/{ref}/{quote(path)}", sizes.get(path, 0)
+        url, size = raw_url(where(path)), sizes.get(path, 0)
         if size < 200:  # a pointer has about 130 bytes, and no weights file that few
             read = reach.get(url, first=2048)
             promised = lfs_size(read.body)
@@ -89,7 +107,7 @@ def opened(
             if promised is None:
                 continue
             pointers.append(path)
-            url, size = f"https://media.githubusercontent.com/media/{full_name}/{ref}/{quote(path)}", promised
+            url, size = raw_url(where(path), "media.githubusercontent.com/media"), promised
         if is_weights(path):
             if size >= MEGABYTE:
                 weights.append((path, url))
@@ -108,20 +126,22 @@ def opened(
     for kind, listed in (("weights", weights), ("data", data)):
         if listed and not told[f"{kind}_open"]:
             missed(unseen, kind)
-    if reach.github_token and entries:
-        public = bool(told["weights_open"] or told["data_open"]) or _public(reach, full_name, ref, entries, facts)
+    if reach.tokens and entries:
+        public = bool(told["weights_open"] or told["data_open"]) or _public(reach, where, entries, facts)
         told["authenticated"] = not public
         if public is None:
             missed(unseen, "raw")
     return told
 
 
-def _public(reach: Reach, full_name: str, ref: str, entries: Sequence[Entry], facts: dict[str, Json]) -> bool | None:
+def _public(
+    reach: Reach, where: Callable[[str], Place], entries: Sequence[Entry], facts: dict[str, Json]
+) -> bool | None:
     """Whether a stranger reads a file of what was listed with a token; None where that was not found out."""
     sizes = {e.path: e.size for e in entries}
     paths = [*facts["code_sample"], *sizes]
     path = str(next((p for p in paths if sizes[p] != 0), paths[0]))  # nobody gets bytes of an empty file
-    answer = reach.get(f"https://raw.githubusercontent.com/{full_name}/{ref}/{quote(path)}", first=2048)
+    answer = reach.get(raw_url(where(path)), first=2048)
     if answer.status in (200, 206):
         return True
     return False if is_gone(answer.exchange) and answer.status is not None else None

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from pipeline.evidence import Json, Outcome
-from pipeline.sources.github_bytes import locate, opened
+from pipeline.sources import github_lookup
+from pipeline.sources.github_bytes import opened
+from pipeline.sources.github_lookup import Known
+from pipeline.sources.github_trees import Listing, follow, place_of, tree_of
 from pipeline.sources.outcomes import Finding, Verdict, json_of, refused, undetermined
 from pipeline.sources.reach import Reach, lfs_size
-from pipeline.sources.reading import MEGABYTE, Entry, about_files, coming_soon, links_in, names_paper
+from pipeline.sources.reading import MEGABYTE, Entry, about_files, coming_soon, front_page, links_in, names_paper
 from pipeline.sources.recorder import Answer
 from pipeline.textfiles import readable
 
@@ -22,8 +26,6 @@ NAMED = 20
 _SHOWN = 200
 _README_CHARS = 12_000
 _FILE_CHARS = 40_000
-_WALKED = 60
-"""Folders of a truncated tree that are listed one by one before the rest counts as unseen."""
 
 
 def split_name(repo: str) -> tuple[str, str] | None:
@@ -134,23 +136,25 @@ def _repository(reach: Reach, repo: str, ref: str | None, *, readme: bool) -> Fi
     if name is None:
         return invalid(f"github:{repo.strip().lower()[:100]}", "a repository is owner/name")
     asked = "/".join(name)
-    answer = reach.github(f"/repos/{asked}")
-    told = json_of(answer)
-    verdict = refused(answer, reach.recorder)
-    if verdict is None and not (isinstance(told, dict) and told.get("full_name")):
-        verdict = undetermined("answer is not a repository")
-    if verdict is not None:
-        return _closed(asked, verdict)
+    known = github_lookup.known(reach, name)
+    if isinstance(known, tuple):
+        return _closed(asked, known, {"asked": asked, "authenticated": False})  # its page says so to strangers
+    told = _told(reach, asked) if known is None else known.told
+    if isinstance(told, tuple):
+        return _closed(asked, told)
     full_name = str(told["full_name"])
     facts, elsewhere = _metadata(told, asked), moved(asked, full_name)
     if told.get("disabled"):
         return _closed(asked, (Outcome.GATED, "disabled_by_host"), facts, full_name)
+    if known is not None and not known.at_head(ref):
+        known = None  # it knows the head and nothing else
     branch = ref or str(told.get("default_branch") or "HEAD")
-    listing = _tree_of(reach, full_name, branch)
+    listing = _listing(reach, full_name, branch, known)
     if isinstance(listing, tuple):
         return _closed(asked, listing, facts, full_name)
+    at = str(listing.commit or branch)
     unseen: list[str] = ["tree"] if listing.truncated else []
-    locate(reach, full_name, str(listing.commit or branch), listing.submodules, unseen)
+    follow(reach, full_name, at, listing, unseen)
     facts |= about_files(listing.entries) | {
         "commit": listing.commit if listing.entries else None,
         "empty": listing.empty,
@@ -172,7 +176,7 @@ def _repository(reach: Reach, repo: str, ref: str | None, *, readme: bool) -> Fi
         "tree": [{"path": e.path, "size": e.size} for e in listing.entries],
     }
     if (readme or elsewhere) and not listing.empty:
-        text = _readme(reach, full_name, str(listing.commit or branch), listing.entries, unseen)
+        text = _readme(reach, full_name, at, listing.entries, known, unseen)
         about = about_readme(reach, f"{told.get('description') or ''}\n{text}")
         if elsewhere and not about["names_paper"]:
             facts["moved_elsewhere"] = True
@@ -180,8 +184,8 @@ def _repository(reach: Reach, repo: str, ref: str | None, *, readme: bool) -> Fi
             facts |= about
             content["readme"] = text[:_README_CHARS]
     if readme:
-        facts["release_assets"] = _assets(reach, full_name, unseen)
-    facts |= opened(reach, full_name, str(listing.commit or branch), listing.entries, facts, unseen)
+        facts["release_assets"] = _assets(reach, full_name, unseen) if known is None or known.assets else []
+    facts |= opened(reach, partial(place_of, listing, full_name, at), listing.entries, facts, unseen)
     facts["unseen"] = unseen
     if listing.truncated and not facts["code_files"]:
         return _closed(asked, undetermined("tree_truncated"), facts, full_name)
@@ -197,6 +201,29 @@ def _repository(reach: Reach, repo: str, ref: str | None, *, readme: bool) -> Fi
     )
 
 
+def _told(reach: Reach, asked: str) -> Mapping[str, Any] | Verdict:
+    """The repository as the REST API tells it, or what became of it."""
+    answer = reach.github(f"/repos/{asked}")
+    told = json_of(answer)
+    verdict = refused(answer, reach.recorder)
+    if reach.tokens and answer.status in (401, 403) and b"access blocked" not in answer.body:
+        verdict = undetermined(f"token_refused: {answer.status}")  # a word about us, not about what strangers get
+    if verdict is None and not (isinstance(told, dict) and told.get("full_name")):
+        verdict = undetermined("answer is not a repository")
+    return told if verdict is None else verdict
+
+
+def _listing(reach: Reach, full_name: str, ref: str, known: Known | None) -> Listing | Verdict:
+    """The files at `ref`; those of the head without a further question where no folder hides any."""
+    whole = known.whole_tree() if known is not None else None
+    if known is None or (known.commit and whole is None):
+        return tree_of(reach, full_name, ref, known.commit if known else None)
+    listing = Listing()
+    listing.commit, listing.empty = known.commit, known.commit is None
+    listing.add(whole or ())
+    return listing
+
+
 def _closed(asked: str, verdict: Verdict, facts: dict[str, Json] | None = None, full_name: str = "") -> Finding:
     outcome, reason = verdict
     return Finding(
@@ -208,7 +235,7 @@ def _closed(asked: str, verdict: Verdict, facts: dict[str, Json] | None = None, 
     )
 
 
-def _metadata(told: dict[str, Any], asked: str) -> dict[str, Json]:
+def _metadata(told: Mapping[str, Any], asked: str) -> dict[str, Json]:
     full_name = str(told["full_name"])
     license_ = told.get("license") or {}
     facts: dict[str, Json] = {
@@ -238,73 +265,13 @@ def about_readme(reach: Reach, text: str) -> dict[str, Json]:
     }
 
 
-class _Listing:
-    """A repository's files at one commit."""
-
-    def __init__(self) -> None:
-        self.entries: list[Entry] = []
-        self.submodules: list[dict[str, Json]] = []
-        self.truncated = False
-        self.empty = False
-        self.commit: str | None = None
-
-
-def _tree_of(reach: Reach, full_name: str, ref: str) -> _Listing | Verdict:
-    listing = _Listing()
-    # The commit first, so that everything after it is about one state of the repository.
-    commit = reach.github(f"/repos/{full_name}/commits/{quote(ref, safe='')}")
-    body = json_of(commit)
-    if commit.status == 200 and isinstance(body, dict) and body.get("sha"):
-        listing.commit = str(body["sha"])
-    at = listing.commit or ref
-    answer = reach.github(f"/repos/{full_name}/git/trees/{quote(at, safe='')}?recursive=1")
-    if answer.status == 409:
-        listing.empty = True
-        return listing
-    verdict = refused(answer, reach.recorder)
-    told = json_of(answer)
-    if verdict is None and not (isinstance(told, dict) and isinstance(told.get("tree"), list)):
-        verdict = undetermined("answer is not a tree")
-    if verdict is not None:
-        return verdict
-    if not told.get("truncated"):
-        _add(listing, told["tree"], "")
-        return listing
-    return _walk(reach, full_name, str(told.get("sha") or at), listing)
-
-
-def _walk(reach: Reach, full_name: str, sha: str, listing: _Listing) -> _Listing:
-    """A tree that GitHub cuts is listed folder by folder, breadth first, before anything is said to be absent."""
-    waiting = [("", sha)]
-    for number in range(_WALKED):
-        if not waiting:
-            break
-        prefix, here = waiting.pop(0)
-        answer = reach.github(f"/repos/{full_name}/git/trees/{here}")
-        told = json_of(answer)
-        if refused(answer, reach.recorder) is not None or not isinstance(told, dict) or told.get("truncated"):
-            listing.truncated = True
-            continue
-        _add(listing, told.get("tree") or [], prefix)
-        waiting += [(f"{prefix}{e['path']}/", str(e["sha"])) for e in told.get("tree") or [] if e.get("type") == "tree"]
-        if number == _WALKED - 1 and waiting:
-            listing.truncated = True
-    listing.entries.sort(key=lambda e: e.path)
-    return listing
-
-
-def _add(listing: _Listing, entries: Sequence[dict[str, Any]], prefix: str) -> None:
-    for entry in entries:
-        path = f"{prefix}{entry.get('path', '')}"
-        if entry.get("type") == "blob":
-            listing.entries.append(Entry(path, entry.get("size")))
-        elif entry.get("type") == "commit":
-            listing.submodules.append({"path": path, "sha": entry.get("sha")})
-
-
-def _readme(reach: Reach, full_name: str, ref: str, entries: Sequence[Entry], unseen: list[str]) -> str:
+def _readme(
+    reach: Reach, full_name: str, ref: str, entries: Sequence[Entry], known: Known | None, unseen: list[str]
+) -> str:
     if not any(e.path.lower().split("/")[-1].startswith("readme") for e in entries):
         return ""
+    if known is not None and (path := front_page(e.path for e in entries)) in known.readmes:
+        return known.readmes[str(path)]
     answer = reach.github(f"/repos/{full_name}/readme?ref={quote(ref, safe='')}")
     text = _text_of(answer)
     if text is None:

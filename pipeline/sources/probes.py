@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from pipeline.evidence import Json, NotRecorded, Outcome, Receipt
 from pipeline.sources import on_github, on_hub, on_supplement, on_web
+from pipeline.sources.github_tokens import Tokens
 from pipeline.sources.outcomes import Finding, cleaned
 from pipeline.sources.reach import Reach
 from pipeline.sources.reading import PaperFacts
@@ -43,7 +44,8 @@ class Probes:
     returns.
 
     `supplement`: path to bytes of the paper's supplement, empty where it has none. `walls`: host to kind of wall, from
-    the reference table. `github_token`: only raises GitHub's limits on metadata; access is still shown anonymously.
+    the reference table. `github_token`: one or several, shared by all papers of a run; only raises GitHub's limits on
+    metadata, access is still shown anonymously.
     """
 
     def __init__(
@@ -53,12 +55,13 @@ class Probes:
         supplement: Mapping[str, bytes],
         paper_facts: PaperFacts,
         walls: Mapping[str, str] | None = None,
-        github_token: str = "",
+        github_token: str | Tokens = "",
     ) -> None:
         self.paper = paper
         self.supplement = supplement
         self._recorder = recorder
-        self._reach = Reach(recorder, paper_facts, walls or {}, github_token)
+        tokens = Tokens.of(github_token) if isinstance(github_token, str) else github_token
+        self._reach = Reach(recorder, paper_facts, walls or {}, tokens)
 
     def github_search_repositories(self, query: str) -> Probed:
         """Repositories that match words in name, description, topics or README."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pipeline.evidence import Json
+from pipeline.sources.github_tokens import Tokens, resource_of
 from pipeline.sources.outcomes import json_of
 from pipeline.sources.reading import MEGABYTE, Entry, PaperFacts, holds_weights
 from pipeline.sources.recorder import Answer, Recorder, is_gone
@@ -20,17 +21,20 @@ class Reach:
     recorder: Recorder
     paper: PaperFacts
     walls: Mapping[str, str] = field(default_factory=dict)
-    github_token: str = field(default="", repr=False)
+    tokens: Tokens = field(default_factory=Tokens)
 
     def github(self, path: str) -> Answer:
         """GitHub's REST API. A token raises its limits (60 requests an hour for strangers); such exchanges are
         marked."""
         headers = {"accept": "application/json", "x-github-api-version": "2022-11-28"}
-        if self.github_token:
-            headers["authorization"] = f"Bearer {self.github_token}"
-        return self.recorder.ask(
+        token = self.tokens.best(resource_of(path), self.recorder.clock.now())
+        if token:
+            headers["authorization"] = f"Bearer {token}"
+        answer = self.recorder.ask(
             "GET", f"https://api.github.com{path}", headers=headers, limit=self.recorder.limits.archive_bytes
         )
+        self.tokens.told(token, answer.headers)
+        return answer
 
     def get(self, url: str, *, first: int | None = None, limit: int | None = None) -> Answer:
         """An anonymous GET; `first`: only that many bytes."""

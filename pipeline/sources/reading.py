@@ -32,6 +32,7 @@ _CODE = _endings(
     "py ipynb cu cuh c cc cpp h hpp jl r rmd m sh rs go java scala kt swift lua pl f90 f hs ml mjs ts tsx jsx rb cs",
     "sage nb wl do stan pyx lean v slurm bash",
 )
+_FRONT = {".github": 0, "": 1, "docs": 2}
 _CODE_NAMES = frozenset({"makefile", "dockerfile", "snakefile", "justfile"})
 _PAGES = _endings("html htm")
 _INERT = _endings(
@@ -126,6 +127,17 @@ def is_data(path: str) -> bool:
 
 def is_readme(path: str) -> bool:
     return ("/" not in path and PurePosixPath(path).stem.lower() == "readme") or path.lower() == "readme"
+
+
+def front_page(paths: Iterable[str]) -> str | None:
+    """The README that GitHub shows of a repository: of `.github`, else of the root, else of `docs`; Markdown first."""
+    found = [
+        (rank, not name.lower().endswith(".md"), path)
+        for path in paths
+        for folder, _, name in [path.rpartition("/")]
+        if (rank := _FRONT.get(folder.lower())) is not None and PurePosixPath(name).stem.lower() == "readme"
+    ]
+    return min(found)[2] if found else None
 
 
 def about_files(entries: Sequence[Entry]) -> dict[str, Json]:

@@ -1,0 +1,288 @@
+"""Repositories looked up through GitHub's GraphQL API: many in one call before the agents start, or one by itself.
+
+GraphQL answers nobody without a token. Each repository's part of a batch is recorded as the answer to the call that
+asks for it alone, so a probe finds it there, and a receipt depends on nothing that was asked beside it. What GraphQL
+cannot say for certain is asked of the REST API by the probe; it never counts against a repository.
+
+Fields and limits: docs.github.com/graphql. A call ends after ten seconds of work, which is what bounds a batch.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import requests
+
+from pipeline.evidence import Json
+from pipeline.sources.clients import github_client
+from pipeline.sources.github_tokens import Tokens
+from pipeline.sources.outcomes import Verdict, json_of, refused
+from pipeline.sources.reach import Reach
+from pipeline.sources.recorder import Answer, Recorder
+from pipeline.textfiles import readable
+
+URL = "https://api.github.com/graphql"
+BATCH = 25
+"""Questions a call. Their connections are far below the node limit; blobs and trees cost time, not nodes."""
+_GIVE_UP = 6
+"""Calls in a row that say nothing of any repository, before the service counts as down."""
+READMES = ("README.md", "readme.md", "README.rst", "README")
+_RELEASES = 20
+_STAND_IN = "a-token-that-goes-to-nobody"
+"""For questions to the record, which knows whether there was a token, and never which."""
+_OVERVIEW = (
+    "nameWithOwner description homepageUrl isArchived isDisabled isEmpty isFork diskUsage pushedAt "
+    "parent { nameWithOwner } licenseInfo { spdxId } "
+    "defaultBranchRef { name target { ... on Commit { oid committedDate "
+    "tree { entries { name type mode size oid } } } } } "
+    + " ".join(
+        f'readme{n}: object(expression: "HEAD:{name}") {{ ... on Blob {{ text isBinary isTruncated }} }}'
+        for n, name in enumerate(READMES)
+    )
+    + f" releases(first: {_RELEASES}, orderBy: {{field: CREATED_AT, direction: DESC}}) "
+    "{ totalCount nodes { tagName releaseAssets(first: 1) { totalCount } } }"
+)
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Question:
+    """What is asked of a repository (`owner/name`, in lower case): its overview, or with `until` (ISO 8601) the newest
+    commit of its default branch by then."""
+
+    repo: str
+    until: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Known:
+    """A repository as GraphQL tells it. `told` has the keys of the REST API's answer; `root` are the entries of the
+    tree at `commit`; `assets`: whether any release has one."""
+
+    told: Mapping[str, Any]
+    branch: str
+    commit: str | None
+    root: Sequence[Mapping[str, Any]]
+    readmes: Mapping[str, str]
+    assets: bool
+
+    def at_head(self, ref: str | None) -> bool:
+        return ref in (None, "HEAD", self.branch, self.commit)
+
+    def whole_tree(self) -> list[dict[str, Any]] | None:
+        """All entries, as the REST API gives them, where no folder hides some."""
+        if any(entry["type"] == "tree" for entry in self.root):
+            return None
+        return [
+            {"path": e["name"], "type": e["type"], "size": e["size"] if e["type"] == "blob" else None, "sha": e["oid"]}
+            for e in self.root
+        ]
+
+
+def _call(questions: Sequence[Question]) -> dict[str, Any]:
+    """The query and its variables. `r0` is the first question's answer, whether it is asked alone or with others."""
+    parts: list[str] = []
+    declared: list[str] = []
+    variables: dict[str, str] = {}
+    for n, question in enumerate(questions):
+        owner, _, name = question.repo.partition("/")
+        variables |= {f"owner{n}": owner, f"name{n}": name}
+        declared += [f"$owner{n}: String!", f"$name{n}: String!"]
+        fields = "...overview"
+        if question.until:
+            variables[f"until{n}"] = question.until
+            declared.append(f"$until{n}: GitTimestamp!")
+            history = f"history(first: 1, until: $until{n}) {{ nodes {{ oid committedDate }} }}"
+            fields = f"nameWithOwner defaultBranchRef {{ target {{ ... on Commit {{ {history} }} }} }}"
+        parts.append(f"r{n}: repository(owner: $owner{n}, name: $name{n}) {{ {fields} }}")
+    query = f"query({', '.join(declared)}) {{ {' '.join(parts)} }}"
+    if not all(question.until for question in questions):
+        query += f" fragment overview on Repository {{ {_OVERVIEW} }}"
+    return {"query": query, "variables": variables}
+
+
+def _body(question: Question) -> bytes:
+    return json.dumps(_call([question])).encode()
+
+
+def _headers(token: str) -> dict[str, str]:
+    return {"content-type": "application/json", "authorization": f"Bearer {token}"}
+
+
+# One answer
+
+
+def part(told: Json, alias: str) -> dict[str, Any] | None:
+    """What a call's answer says about one question, as the answer to this question alone: its data, or that there is no
+    such repository. None where it says neither: an error of the whole call, another kind of error, half the data."""
+    if not isinstance(told, dict) or not isinstance(told.get("data"), dict) or alias not in told["data"]:
+        return None
+    errors = told.get("errors") or []
+    if not all(isinstance(error, dict) and isinstance(error.get("path"), list) and error["path"] for error in errors):
+        return None
+    mine = [error for error in errors if error["path"][0] == alias]
+    data = told["data"][alias]
+    if not mine:
+        return {"data": {"r0": data}} if isinstance(data, dict) else None
+    if data is None and all(error.get("type") == "NOT_FOUND" and error["path"] == [alias] for error in mine):
+        return {"data": {"r0": None}, "errors": [{**error, "path": ["r0"], "locations": []} for error in mine]}
+    return None
+
+
+def says_gone(answer: Answer) -> bool | None:
+    """Whether an answer says that there is no such repository; None where it says nothing."""
+    told = part(json_of(answer), "r0") if answer.status == 200 else None
+    return None if told is None else told["data"]["r0"] is None
+
+
+def ask(reach: Reach, question: Question) -> Answer:
+    """One question by itself, out of the record where a batch held it."""
+    token = reach.tokens.best("graphql", reach.recorder.clock.now())
+    answer = reach.recorder.ask(
+        "POST",
+        URL,
+        headers=_headers(token),
+        body=_body(question),
+        limit=reach.recorder.limits.archive_bytes,
+        says_gone=says_gone,
+    )
+    reach.tokens.told(token, answer.headers)
+    return answer
+
+
+def known(reach: Reach, name: tuple[str, str]) -> Known | Verdict | None:
+    """A repository, or what became of it; None where the REST API has to say, as it does to strangers.
+
+    That there is none is believed of nobody who was asked with a token: its page is looked at as a stranger, and
+    is gone or not by the rule of two looks.
+    """
+    if not reach.tokens:
+        return None
+    answer = ask(reach, Question("/".join(name).lower()))
+    gone = says_gone(answer)
+    if gone is None:
+        return None
+    if gone:
+        return refused(reach.recorder.ask("HEAD", f"https://github.com/{'/'.join(name)}"), reach.recorder)
+    node = json_of(answer)["data"]["r0"]
+    branch = node["defaultBranchRef"] or {}
+    commit = branch.get("target") or {}
+    if not node["isEmpty"] and not commit.get("oid"):
+        return None
+    releases = node["releases"]
+    blobs = {path: node.get(f"readme{n}") for n, path in enumerate(READMES)}
+    return Known(
+        told={
+            "full_name": node["nameWithOwner"],
+            "description": node["description"],
+            "homepage": node["homepageUrl"],
+            "archived": node["isArchived"],
+            "disabled": node["isDisabled"],
+            "fork": node["isFork"],
+            "parent": node["parent"] and {"full_name": node["parent"]["nameWithOwner"]},
+            "license": node["licenseInfo"] and {"spdx_id": node["licenseInfo"]["spdxId"]},
+            "pushed_at": node["pushedAt"],
+            "size": node["diskUsage"],
+            "default_branch": branch.get("name"),
+        },
+        branch=str(branch.get("name") or ""),
+        commit=commit.get("oid"),
+        root=(commit.get("tree") or {}).get("entries") or (),
+        readmes={
+            path: readable(path, blob["text"].encode()) or ""
+            for path, blob in blobs.items()
+            if blob and blob.get("text") is not None and not blob["isBinary"] and not blob["isTruncated"]
+        },
+        assets=releases["totalCount"] > _RELEASES or any(r["releaseAssets"]["totalCount"] for r in releases["nodes"]),
+    )
+
+
+def _recalled(recorder: Recorder, question: Question) -> Answer | None:
+    return recorder.recall(
+        "POST",
+        URL,
+        headers=_headers(_STAND_IN),
+        body=_body(question),
+        limit=recorder.limits.archive_bytes,
+        says_gone=says_gone,
+    )
+
+
+def commit_by(recorder: Recorder, repo: str, until: str) -> str | None:
+    """The newest commit of a repository's default branch by a date, as the record has it."""
+    answer = _recalled(recorder, Question(repo.lower(), until))
+    node = json_of(answer)["data"]["r0"] if answer is not None and says_gone(answer) is False else {}
+    target = (node.get("defaultBranchRef") or {}).get("target") or {}
+    commits = (target.get("history") or {}).get("nodes") or ()
+    return next((str(commit["oid"]) for commit in commits), None)
+
+
+# Many at once
+
+
+@dataclass
+class LookedUp:
+    """What a look-up came to. `calls`: calls made; `known`: questions that were in the record already; `told` and
+    `gone`: answered now; `left`: for the probes to ask by themselves."""
+
+    calls: int = 0
+    known: int = 0
+    told: int = 0
+    gone: int = 0
+    left: list[Question] = field(default_factory=list)
+
+
+def look_up(recorder: Recorder, tokens: Tokens, questions: Sequence[Question]) -> LookedUp:
+    """Ask all questions that the record does not answer, in batches.
+
+    A call that fails is halved and asked again, so that one repository that GitHub cannot digest costs the others
+    nothing; a question that fails by itself is left. So is everything once `_GIVE_UP` calls in a row told nothing.
+    """
+    found = LookedUp()
+    if not tokens:
+        return found
+    client = github_client(recorder, tokens)
+    wanted = sorted(set(questions))
+    todo = [question for question in wanted if _recalled(recorder, question) is None]
+    found.known = len(wanted) - len(todo)
+    waiting = [todo[start : start + BATCH] for start in range(0, len(todo), BATCH)]
+    silent = 0
+    while waiting:
+        batch = waiting.pop(0)
+        rest = _ask_batch(recorder, client, batch, found) if silent < _GIVE_UP else batch
+        silent = silent + 1 if rest == batch else 0
+        if len(rest) > 1 and silent < _GIVE_UP:
+            half = (len(rest) + 1) // 2
+            waiting[:0] = [rest[:half], rest[half:]]
+        else:
+            found.left += rest
+    return found
+
+
+def _ask_batch(recorder: Recorder, client: Any, batch: list[Question], found: LookedUp) -> list[Question]:
+    """One call, its parts recorded. Returns the questions that it did not answer."""
+    found.calls += 1
+    requester = client.requester
+    with recorder.call() as made:
+        try:
+            _, headers, _ = requester.requestJson("POST", requester.graphql_url, input=_call(batch))
+        except requests.RequestException:
+            return batch
+    whole = recorder.answer(made[-1], headers)
+    told = json_of(whole) if whole.status == 200 else None
+    rest = []
+    for n, question in enumerate(batch):
+        mine = part(told, f"r{n}")
+        if mine is None:
+            rest.append(question)
+            continue
+        if mine["data"]["r0"] is None:
+            found.gone += 1
+        else:
+            found.told += 1
+        if len(batch) > 1:
+            body, kept = _body(question), json.dumps(mine, ensure_ascii=False, separators=(",", ":")).encode()
+            recorder.keep_part(whole, kept, "POST", URL, headers=_headers(_STAND_IN), body=body)
+    return rest
