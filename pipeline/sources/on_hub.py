@@ -11,7 +11,7 @@ from pipeline.evidence import Json, Outcome
 from pipeline.sources.guard import refusal
 from pipeline.sources.landing import known_wall, names_file
 from pipeline.sources.on_github import NAMED, about_readme, invalid, moved
-from pipeline.sources.outcomes import Finding, Verdict, refused, undetermined
+from pipeline.sources.outcomes import Finding, Verdict, refused, turned_away, undetermined
 from pipeline.sources.reach import Reach, bytes_seen, lfs_size, missed
 from pipeline.sources.reading import (
     LISTED,
@@ -79,8 +79,11 @@ def search(reach: Reach, query: str, kind: str) -> Finding:
     )
 
 
-def repository(reach: Reach, repo: str, kind: str) -> Finding:
-    """Metadata, card and file list, the gate, and the first bytes of the largest file that matters."""
+def repository(reach: Reach, repo: str, kind: str, *, with_base: bool = True) -> Finding:
+    """Metadata, card and file list, the gate, and the first bytes of the largest file that matters.
+
+    `with_base`: for an adapter, its base model too.
+    """
     if kind not in ("model", "dataset", "space"):
         return invalid(f"hf:{kind[:20]}:{repo[:100]}", "kind is model, dataset or space")
     which: Kind = kind  # type: ignore[assignment]
@@ -88,7 +91,7 @@ def repository(reach: Reach, repo: str, kind: str) -> Finding:
     if name is None:
         return invalid(f"hf:{which}:{repo[:100]}", "a Hub repository is org/name")
     answer, told = reach.json(f"{_HOST}/api/{which}s/{quote(name)}?blobs=true")
-    verdict = refused(answer, reach.recorder)
+    verdict = _refused(reach, answer)
     if verdict is None and not (isinstance(told, dict) and told.get("id")):
         verdict = undetermined("answer is not a repository")
     if verdict is not None:
@@ -115,12 +118,15 @@ def repository(reach: Reach, repo: str, kind: str) -> Finding:
     barred = _open(reach, which, name, revision, entries, facts)
     if barred is not None:
         return _closed(which, name, barred, facts)
+    if with_base and facts["adapter_only"] and facts["weights_open"]:
+        _base(reach, name, revision, facts)
     content = {
         "repo": name,
         "kind": which,
         "revision": revision,
         "license": facts["license"],
         "base_model": facts["base_model"],
+        **({"base": facts["base_said"]} if "base_said" in facts else {}),
         "files": [{"path": e.path, "size": e.size} for e in entries[:_SHOWN]],
         "more": max(0, len(entries) - _SHOWN),
         "card": card[:_CARD_CHARS],
@@ -145,7 +151,7 @@ def tree(reach: Reach, repo: str, kind: str, path: str, revision: str | None) ->
     pages = 0
     while url and pages < _PAGES:
         answer, told = reach.json(url)
-        verdict = refused(answer, reach.recorder)
+        verdict = _refused(reach, answer)
         if answer.headers.get("x-error-code") in ("EntryNotFound", "RevisionNotFound"):
             # A missing folder says nothing about the repository, which is the subject.
             verdict = undetermined("no such folder or revision")
@@ -201,9 +207,9 @@ def _next(link: str) -> str | None:
 def _metadata(told: dict[str, Any], kind: Kind, asked: str) -> dict[str, Json]:
     card = told.get("cardData") if isinstance(told.get("cardData"), dict) else {}
     tags = [str(t) for t in told.get("tags") or ()]
-    base = (card or {}).get("base_model") or [
-        t.removeprefix("base_model:") for t in tags if t.startswith("base_model:")
-    ]
+    # A tag may say how the base was used: `base_model:adapter:org/name`.
+    tagged = [t.rpartition(":")[2] for t in tags if t.startswith("base_model:")]
+    base = (card or {}).get("base_model") or list(dict.fromkeys(tagged))
     facts: dict[str, Json] = {
         "full_name": told["id"],
         "commit": told.get("sha"),
@@ -277,7 +283,7 @@ def _open(
         for entry in _largest(files)[:1]:
             answer = reach.get(f"{_page(kind, name)}/resolve/{quote(revision)}/{quote(entry.path)}", first=2048)
             facts.setdefault("commit", answer.headers.get("x-repo-commit"))
-            verdict = _withheld(answer, entry, refused(answer, reach.recorder))
+            verdict = _withheld(reach, answer, entry)
             if verdict is not None:
                 return verdict
             if bytes_seen(answer, fact.removesuffix("_open")):
@@ -291,15 +297,53 @@ def _open(
     return None
 
 
-def _withheld(answer: Answer, entry: Entry, verdict: Verdict | None) -> Verdict | None:
-    """Why a listed file did not come. The Hub says a gate by its error code; a bare refusal, mostly of the host that
-    keeps the large files, is trouble with one file."""
-    if verdict is None or "x-error-code" in answer.headers or "x-error-message" in answer.headers:
-        missing = answer.headers.get("x-error-code") in ("EntryNotFound", "RevisionNotFound")
-        return undetermined(f"a listed file is missing: {entry.path}") if verdict and missing else verdict
-    if verdict[0] is Outcome.UNAVAILABLE or verdict[1].startswith("gone_once"):
+def _refused(reach: Reach, answer: Answer) -> Verdict | None:
+    """`refused`, for the Hub. It says a gate by its error code; a bare refusal, mostly of the host that keeps the large
+    files, is trouble."""
+    verdict = refused(answer, reach.recorder)
+    coded = "x-error-code" in answer.headers or "x-error-message" in answer.headers
+    if turned_away(answer, verdict) and not coded:
+        return undetermined(f"refused without a reason: {answer.status}")
+    return verdict
+
+
+def _withheld(reach: Reach, answer: Answer, entry: Entry) -> Verdict | None:
+    """Why a listed file did not come. A missing one says nothing about its repository, which is the subject."""
+    verdict = _refused(reach, answer)
+    if verdict is not None and (verdict[0] is Outcome.UNAVAILABLE or verdict[1].startswith("gone_once")):
         return undetermined(f"a listed file is missing: {entry.path}")
-    return verdict if verdict[0] is not Outcome.GATED else undetermined(f"a listed file was refused: {entry.path}")
+    return verdict
+
+
+def _base(reach: Reach, name: str, revision: str, facts: dict[str, Json]) -> None:
+    """An adapter runs on its base model only: whether a stranger gets that one's bytes is asked here too.
+
+    Facts: `base_open` (True, False, or None where it could not be asked), and `base_said`, why.
+    """
+    if not facts["base_model"]:
+        answer, told = reach.json(f"{_page('model', name)}/resolve/{quote(revision)}/adapter_config.json")
+        if answer.status != 200:
+            _no_base(facts, "adapter_config.json did not come")
+            return
+        facts["base_model"] = told.get("base_model_name_or_path") if isinstance(told, dict) else None
+    named = facts["base_model"]
+    bases = [named] if isinstance(named, str) else [str(b) for b in named or ()]
+    bases = [
+        base for base in dict.fromkeys(b.rpartition(":")[2] for b in bases) if _NAME.fullmatch(base) and base != name
+    ]
+    if not bases:
+        facts |= {"base_open": False, "base_said": "no base model on the Hub is named"}
+        return
+    found = repository(reach, bases[0], "model", with_base=False)
+    facts["base_said"] = f"{bases[0]}: {found.outcome}, {found.reason}"
+    if found.outcome is Outcome.UNDETERMINED or "weights" in (found.facts.get("unseen") or ()):
+        _no_base(facts, facts["base_said"])
+    else:
+        facts["base_open"] = found.outcome is Outcome.AVAILABLE and bool(found.facts["weights_open"])
+
+
+def _no_base(facts: dict[str, Json], why: str) -> None:
+    facts |= {"base_open": None, "base_said": why, "unseen": [*facts.get("unseen", []), "weights"]}
 
 
 def _follow_script(
