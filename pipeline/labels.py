@@ -172,6 +172,8 @@ def base_reached(receipt: Receipt, receipts: Sequence[Receipt]) -> bool:
     facts = receipt.facts
     if receipt.outcome is not Outcome.AVAILABLE or not facts.get("adapter_only") or not facts.get("weights_open"):
         return False
+    if facts.get("base_open"):  # its own probe went there
+        return not facts.get("authenticated")
     named = facts.get("base_model")
     bases = {f"hf:model:{b}".casefold() for b in ([named] if isinstance(named, str) else named or ())}
     return not facts.get("authenticated") and any(
