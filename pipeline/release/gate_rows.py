@@ -167,7 +167,8 @@ def inventory_reasoned(case: Case) -> Check:
         for choice in inputs.inventory:
             wrong = [] if choice.reason in PASSED else [f"{choice.item} has no reason of the guide: {choice.reason!r}"]
             tally.look(paper.arxiv_id, wrong)
-        table = None if inputs.target is None else inputs.target.anchor.table
+        # A table without a number is no float, and so no item of the inventory: it counts as running text.
+        table = (None if inputs.target is None else inputs.target.anchor.table) or None
         due = [] if table is None else [f"table {table}"]
         picked = [choice.item for choice in inputs.inventory if choice.reason == "chosen"]
         where = "running text" if table is None else due[0]
