@@ -5,15 +5,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from pipeline.evidence import Json, Receipt, Signal
 from pipeline.row import BarKind, BasisKind, Kind, VerifiedLinks
 
 Passed = Literal["chosen", "other claim", "dearer", "ablation", "not numeric", "baseline only", "appendix repeat"]
 """Why an item of the inventory was chosen or passed over (labelling guide, "Candidates")."""
+
+
+Scope = Literal["exact", "other size", "base model only", "third-party mirror"]
+"""What an artifact is of: the target's own configuration, or something near it. Only `exact` counts as available."""
+
+Amount = Annotated[FiniteFloat, Field(ge=0)]
 
 
 class Said(BaseModel):
@@ -23,12 +29,14 @@ class Said(BaseModel):
 class SignalWord(Said):
     """What the classifier says about one signal.
 
-    `artifacts` are receipt subjects (`github:owner/name`, `hf:model:org/name`, `url:https://…`, `supplement:`),
-    `receipts` the ids it cites.
+    `scope`: of what the artifacts are that it found; true with any scope but `exact` is a defect. `artifacts` are
+    receipt subjects (`github:owner/name`, `hf:model:org/name`, `url:https://…`, `supplement:`), `receipts` the ids it
+    cites.
     """
 
     value: bool
     needed: bool = True
+    scope: Scope = "exact"
     artifacts: list[str] = Field(default_factory=list)
     receipts: list[str] = Field(default_factory=list)
     evidence: str = ""
@@ -68,10 +76,10 @@ class TargetWord(Said):
     column: int | None = None
     quote: str = ""
     bar_kind: BarKind
-    baseline: float | None = None
-    low: float | None = None
-    high: float | None = None
-    n_seeds: int | None = None
+    baseline: FiniteFloat | None = None
+    low: FiniteFloat | None = None
+    high: FiniteFloat | None = None
+    n_seeds: Annotated[int, Field(ge=1)] | None = None
     why: str = ""
 
 
@@ -102,15 +110,16 @@ class Needs(Said):
 class ComputeWord(Said):
     """One part of the hours: `wall_hours` (times `count`) or `device_hours`, or neither where nothing is known.
 
-    `runs` is arms x seeds. `quote` is the paper's sentence; the device is looked up in the reference table by code.
+    `kind` is its scope and must agree with the weights: what is released is not trained or fine-tuned again. `runs` is
+    arms x seeds. `quote` is the paper's sentence; the device is looked up in the reference table by code.
     """
 
-    kind: Literal["train", "eval", "generate"]
+    kind: Literal["train", "finetune", "eval", "generate"]
     device: str = ""
-    count: float | None = None
-    wall_hours: float | None = None
-    device_hours: float | None = None
-    runs: int = 1
+    count: Amount | None = None
+    wall_hours: Amount | None = None
+    device_hours: Amount | None = None
+    runs: Annotated[int, Field(ge=1)] = 1
     quote: str = ""
     cpu_only: bool = False
 
@@ -167,8 +176,8 @@ class Episode:
     passes: int = 1
     problem: str = ""
     account: Mapping[str, Json] = field(default_factory=dict)
-    """Of a language model's reading: model, prompt, keys of its turns in order, what was cut, tokens, micro-dollars. Empty
-    for rules."""
+    """Of a language model's reading: model, prompt, keys of its turns in order, what was cut, tokens, micro-dollars.
+    Empty for rules."""
 
     def to_json(self) -> dict[str, Json]:
         told = {"account": dict(self.account)} if self.account else {}

@@ -1,24 +1,26 @@
 """From an episode to a row: what a classifier said, what its receipts entail, and what code derives from both.
 
 A classifier (embedded rules or any model) fills an `Answer`. Nothing in it counts by itself: quotes must be in the
-paper, the target must be printed at its anchor, signals are decided by `evidence.label`, hours by `compute.hours`, the
+paper, the target must be printed at its anchor, signals are decided by `labels.label`, hours by `compute.hours`, the
 tier by `tiers.tier`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from pipeline import artifacts, reference
 from pipeline.answers import Answer, ComputeWord, DatasetWord, Episode, TargetWord
+from pipeline.compute_faults import named
 from pipeline.corpus import Exclusion, PaperRecord
-from pipeline.derivation import ClaimInput, Derivation, Inputs, InventoryChoice, PartInput, Rules, derive
+from pipeline.defects import charged, defects
+from pipeline.derivation import ClaimInput, Derivation, Inputs, InventoryChoice, PartInput, Rules, derive, labels
 from pipeline.editions import Edition
 from pipeline.evidence import Outcome, Receipt, Signal, Status, sizes
 from pipeline.labels import Context, meets_rule
 from pipeline.not_needed import not_needed
-from pipeline.paper import Cell, Paper, Table, parse_number
+from pipeline.paper import Paper, parse_number
+from pipeline.pinned import cell_of
 from pipeline.targets import QUOTE_LIMIT, Target, TargetAnchor, make_bar, scale_of
 from pipeline.targets import problems as problems_of
 from pipeline.tiers import Tier
@@ -37,14 +39,7 @@ def extract(
             reason=episode.exit_reason,
             detail=episode.problem or "the classifier gave no answer that validates",
         )
-    problems: list[str] = []
-    if episode.exit_reason != "natural":
-        problems.append(f"the episode ended by {episode.exit_reason}")
-    if paper.find(answer.claim_quote) is None:
-        problems.append("the claim's quote is not in the paper")
     target, target_problems = pin(answer.target, paper, edition.tolerance_relative)
-    inventory = _inventory(answer, paper)
-    problems += [f"{choice.item} of the inventory has no reason" for choice in inventory if not choice.reason]
     owned = artifacts.own(paper, episode.receipts, has_supplement)
     needed = _datasets(answer)
     contexts = {s: _context(s, paper, episode, answer, owned, edition) for s in Signal}
@@ -54,7 +49,7 @@ def extract(
         if quote
     }
     paid = reference.paid_api(f"{needs.get('paid_api', '')} {answer.mre_config}") if needs.get("paid_api") else None
-    return Inputs(
+    inputs = Inputs(
         arxiv_id=record.arxiv_id,
         version=record.version,
         title=record.title,
@@ -69,7 +64,7 @@ def extract(
         agent_task=answer.agent_task,
         target=target,
         target_problems=target_problems,
-        inventory=inventory,
+        inventory=_inventory(answer, paper),
         needs={name: quote for name, quote in needs.items() if quote},
         paid_api=paid or "",
         datasets=[word.name for word in needed],
@@ -78,15 +73,32 @@ def extract(
         basis_kind=answer.basis_kind,
         basis=answer.basis,
         claims={
-            str(s): ClaimInput(value=answer.signals.word(s).value, cited=list(answer.signals.word(s).receipts))
+            str(s): ClaimInput(value=word.value and word.scope == "exact", cited=list(word.receipts))
             for s in Signal
+            if (word := answer.signals.word(s))
         },
         contexts={str(s): context.to_json() for s, context in contexts.items()},
         links=_links(contexts, owned, episode.receipts),
         receipts=[receipt.id for receipt in episode.receipts],
         linked=list(episode.linked),
-        problems=problems,
+        problems=[],
     )
+    return inputs.model_copy(update={"problems": _problems(inputs, answer, paper, episode)})
+
+
+def _problems(inputs: Inputs, answer: Answer, paper: Paper, episode: Episode) -> list[str]:
+    """Why the row cannot be used whatever its labels: how its loop ended, and every defect that the answer still has.
+
+    Hours are held against the weights that receipts show, and not only against the classifier's word about them.
+    """
+    ended = [] if episode.exit_reason == "natural" else [f"the episode ended by {episode.exit_reason}"]
+    found = [defect for defect in defects(answer, paper, episode.receipts) if defect.blocks]
+    shown = labels(inputs, {receipt.id: receipt for receipt in episode.receipts})
+    weights = next(one.value for one in shown if one.signal is Signal.WEIGHTS)
+    if weights is not None and answer.paper_kind == "empirical":
+        found = [one for one in found if (one.name, one.place) != ("scope", "compute")]
+        found += charged(answer, released=weights)
+    return ended + list(dict.fromkeys(map(str, found)))
 
 
 def pin(word: TargetWord | None, paper: Paper, relative: float) -> tuple[Target | None, list[str]]:
@@ -98,7 +110,7 @@ def pin(word: TargetWord | None, paper: Paper, relative: float) -> tuple[Target 
     if word is None:
         return None, []
     if word.table is not None:
-        cell_at = _cell(word, paper)
+        cell_at = cell_of(word, paper)
         if cell_at is None:
             return None, [f"table {word.table} has no number at row {word.row}, column {word.column}"]
         table, cell = cell_at
@@ -163,21 +175,6 @@ def pin(word: TargetWord | None, paper: Paper, relative: float) -> tuple[Target 
     return target, problems_of(target)
 
 
-def _cell(word: TargetWord, paper: Paper) -> tuple[Table, Cell] | None:
-    """The numbered cell a proposal names, whose number is the proposed value."""
-    wanted = parse_number(word.value)
-    for table in paper.tables:
-        if table.number != word.table or word.row is None or word.column is None:
-            continue
-        if 0 <= word.row < len(table.grid) and 0 <= word.column < table.columns:
-            cell = table.grid[word.row][word.column]
-            if cell is None or cell.value is None or wanted is None:
-                continue
-            if math.isclose(cell.value, wanted.value, rel_tol=1e-9, abs_tol=1e-12):
-                return table, cell
-    return None
-
-
 def _around(quote: str, value: str) -> str:
     """At most `QUOTE_LIMIT` characters of a quote, with the value in them."""
     if len(quote) <= QUOTE_LIMIT:
@@ -205,11 +202,10 @@ def _part(word: ComputeWord, paper: Paper) -> PartInput:
     told = [m for m in paper.compute if known and _overlap(word.quote, m.sentence or m.quote)]
     times = any(m.hours or m.hours_range or m.time_per_epoch or m.time_per_step or m.flops for m in told)
     cpu = word.cpu_only and any(m.cpu_only for m in paper.compute)
-    printed = "".join(paper.text.casefold().split())
-    named = known and (cpu or all(part in printed for part in word.device.casefold().split()))
+    device = word.device if known and (cpu or named(word.device, paper.text)) else ""
     return PartInput(
         kind=word.kind,
-        device=word.device if named else "",
+        device=device,
         count=word.count if known else None,
         wall_hours=word.wall_hours if times else None,
         device_hours=word.device_hours if times else None,

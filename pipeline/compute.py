@@ -17,6 +17,10 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, m
 from pipeline.editions import data
 
 
+TRAINING = ("train", "finetune")
+"""Kinds of work that released weights spare."""
+
+
 class Device(BaseModel):
     """A device's worth in H100 SXM hours, with the interval in which it plausibly lies.
 
@@ -100,7 +104,7 @@ class Part:
     ("TPU v3-8") ``count`` is the number of slices. An ``api`` part costs no H100 hours.
     """
 
-    kind: Literal["train", "eval", "generate", "api"]
+    kind: Literal["train", "finetune", "eval", "generate", "api"]
     device: str = ""
     count: float | None = None
     wall_hours: float | None = None

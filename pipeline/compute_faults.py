@@ -1,41 +1,75 @@
 """Faults that a stated compute estimate can have although its arithmetic holds.
 
 Count x wall x factor agrees with itself when minutes were typed as hours, when epochs were, or when the wall clock was
-solved for the answer. Each detector looks at one such fault, in the words the estimate gives as its basis.
+solved for the answer. A time stands if the words it is read from give it (`_gives`); what they do not give is one of
+these faults. Kinds are those seen in a published benchmark's compute records.
 """
+
+from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import combinations, islice
+from functools import cached_property
+from itertools import combinations
 from typing import Literal
 
-from pipeline.compute import Part, match_device
+from pipeline.compute import TRAINING, Part, match_device
+from pipeline.paper.compute import read_clauses
+from pipeline.paper.durations import Duration, find_durations, number, unit_hours
 
 FaultKind = Literal[
     "unit_slip",
     "epochs_as_hours",
     "gpu_hours_as_wall",
-    "padding",
-    "back_solved",
-    "wrong_factor",
-    "invented_wall",
+    "counted_twice",
     "outside_own_range",
+    "back_solved",
+    "invented_wall",
+    "invented_device",
+    "wrong_factor",
+    "padding",
     "scope",
 ]
 
+MAX_TEXT = 4000
+"""Characters of a quote or a basis that are read; no sentence about compute is longer."""
+UNIT_HOURS = 1 / 12
+"""Whatever takes five minutes or less may be one of many: a step, a query, an image."""
+FLOP_SLACK = 2.5
+"""How far hours from a stated number of operations may lie from those at 40 % utilisation."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True)
 class Stated:
-    """An estimate as someone stated it. Hours are H100 hours, wall hours those of the clock; None where not given."""
+    """An estimate as someone stated it. Hours are H100 hours, wall hours those of the clock, device hours those of all
+    devices together; None where not given.
+
+    `text` are the words the numbers are read from, `basis` what the estimator adds in words of its own, `printed` the
+    whole paper, where it is at hand.
+    """
 
     text: str
-    hours: float | None = None
+    basis: str = ""
+    printed: str = ""
     count: float | None = None
     wall_hours: float | None = None
+    device_hours: float | None = None
+    runs: int = 1
     factor: float | None = None
     device: str = ""
     basis_kind: str = ""
+
+    @property
+    def time(self) -> float | None:
+        return self.wall_hours or self.device_hours
+
+    @cached_property
+    def durations(self) -> list[Duration]:
+        return find_durations(self.text[:MAX_TEXT], machine=True)[:20]
+
+    def words(self, one: Duration) -> str:
+        return self.text[one.start : one.end].strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,41 +79,42 @@ class Fault:
 
 
 def faults(stated: Stated) -> tuple[Fault, ...]:
-    """Every fault found, in the order of ``FaultKind``."""
-    detectors = (
-        *(unit_slip, epochs_as_hours, gpu_hours_as_wall, padding, back_solved, wrong_factor, invented_wall),
-        outside_own_range,
-    )
-    return tuple(fault for detect in detectors if (fault := detect(stated)) is not None)
+    """Every fault found, in the order of ``FaultKind``; of a time that its words do not give, the first that fits."""
+    found = [fault for detect in (counted_twice, invented_device) if (fault := detect(stated)) is not None]
+    if stated.time and not _gives(stated):
+        why = (unit_slip, epochs_as_hours, gpu_hours_as_wall, outside_own_range, back_solved, invented_wall)
+        found += [fault for detect in why if (fault := detect(stated)) is not None][:1]
+    found += [fault for detect in (wrong_factor, padding) if (fault := detect(stated)) is not None]
+    return tuple(sorted(found, key=lambda fault: _ORDER[fault.kind]))
 
 
 def unit_slip(stated: Stated) -> Fault | None:
-    """Seconds, minutes or days typed as hours: the wall clock is the bare number of such a duration, or of two
-    added.
-    """
-    wall = stated.wall_hours
-    if not wall or _said_in_hours(wall, stated.text):
-        return None
-    others = [d for d in _durations(stated.text) if d.unit != "hour"]
+    """Seconds, minutes, days or weeks typed as hours: the time is the bare number of such a duration, or of two
+    added."""
+    assert stated.time
+    slips: list[tuple[float, float, str]] = []
+    for one in stated.durations:
+        said = stated.words(one)
+        unit = unit_hours(re.findall(r"[A-Za-z]+", said)[-1]) if re.search(r"[A-Za-z]", said) else 1.0
+        if unit != 1.0:
+            slips += [(hours / unit, hours, said) for hours in dict.fromkeys((one.low, one.high))]
     for n in (1, 2):
-        for group in combinations(others, n):
-            slipped = sum(d.number for d in group)
-            right = sum(d.hours for d in group)
+        for group in combinations(slips, n):
+            typed = sum(slip[0] for slip in group)
             # Typed numbers are often cut, not rounded: 31.7 minutes became 31.
-            if _close(wall, slipped) or wall == int(slipped):
-                said = " and ".join(f"{d.number:g} {d.unit}s" for d in group)
-                return Fault("unit_slip", f"{said} stand as {wall:g} hours; they are {right:.3g} hours")
+            if _close(stated.time, typed) or (typed >= 2 and stated.time == int(typed)):
+                said = " and ".join(dict.fromkeys(slip[2] for slip in group))
+                right = sum(slip[1] for slip in group)
+                return Fault("unit_slip", f"{said!r} stands as {stated.time:g} hours; it is {right:.3g} hours")
     return None
 
 
 def epochs_as_hours(stated: Stated) -> Fault | None:
     """A number of epochs, rounds, or thousands of steps typed as hours."""
-    wall = stated.wall_hours
-    if not wall or _said_in_hours(wall, stated.text):
-        return None
-    for m in _EPOCHS.finditer(stated.text):
-        if _close(wall, _number(m[1])):
-            return Fault("epochs_as_hours", f"{m[0].strip()!r} stands as {wall:g} hours")
+    assert stated.time
+    for m in _EPOCHS.finditer(stated.text[:MAX_TEXT]):
+        if _close(stated.time, number(m[1]) or 0.0):
+            return Fault("epochs_as_hours", f"{m[0].strip()!r} stands as {stated.time:g} hours")
     return None
 
 
@@ -88,65 +123,100 @@ def gpu_hours_as_wall(stated: Stated) -> Fault | None:
     wall, count = stated.wall_hours, stated.count
     if not wall or not count or count <= 1:
         return None
-    for m in _DEVICE_HOURS.finditer(stated.text):
-        if _close(wall, _number(m[1])):
-            return Fault(
-                "gpu_hours_as_wall", f"{m[0].strip()!r} is {wall / count:g} hours of {count:g} devices, not {wall:g}"
-            )
+    for one in stated.durations:
+        if one.kind == "device" and _within(wall, one):
+            detail = f"{stated.words(one)!r} is {wall / count:g} hours of {count:g} devices, not {wall:g}"
+            return Fault("gpu_hours_as_wall", detail)
     return None
 
 
-def padding(stated: Stated) -> Fault | None:
-    """Time added for anything but one faithful rerun: debugging, set-up, search, a margin."""
-    found = _PADDING.search(stated.text)
-    return Fault("padding", f"{found[0].strip()!r} is not part of a rerun") if found else None
-
-
-def back_solved(stated: Stated) -> Fault | None:
-    """A wall clock that no text gives, whose product hits a round answer while the text gives other durations."""
-    hours, wall, count, factor = stated.hours, stated.wall_hours, stated.count, stated.factor
-    if not hours or not wall or not count or not factor:
+def counted_twice(stated: Stated) -> Fault | None:
+    """A time over all seeds or runs together, multiplied by their number again."""
+    text = stated.text[:MAX_TEXT]
+    together = _TOGETHER.search(text)
+    if stated.runs <= 1 or not stated.time or not together or _EACH.search(text):
         return None
-    durations = [d.hours for d in _durations(stated.text)]
-    told = {*durations, *(h / count for h in durations), *(sum(pair) for pair in combinations(durations, 2))}
-    round_answer = _close(hours, round(hours)) and _close(count * wall * factor, hours)
-    if not durations or not round_answer or any(_close(wall, t) for t in told):
+    if not any(_within(stated.time, one) for one in stated.durations):
         return None
-    said = ", ".join(f"{h:.3g}" for h in durations)
-    return Fault("back_solved", f"{wall:g} wall hours give the round {hours:g}, but the text says {said} hours")
-
-
-def wrong_factor(stated: Stated) -> Fault | None:
-    """A multiplier outside what the device table allows for the named device, or for a device it does not know."""
-    if stated.factor is None or not stated.device.strip():
-        return None
-    device = match_device(stated.device)
-    if device is None:
-        return Fault("wrong_factor", f"{stated.device!r} is not in the device table; {stated.factor:g} has no source")
-    lowest, highest = min(device.low, device.fp32 or device.low), max(device.high, device.fp32 or device.high)
-    if lowest <= stated.factor <= highest:
-        return None
-    return Fault("wrong_factor", f"{stated.factor:g} for {device.name} lies outside {lowest:g} to {highest:g}")
-
-
-def invented_wall(stated: Stated) -> Fault | None:
-    """Said to be reported by the paper, while the quoted words hold no time at all."""
-    if stated.basis_kind != "paper_reported" or not stated.wall_hours:
-        return None
-    if _durations(stated.text) or _DEVICE_HOURS.search(stated.text):
-        return None
-    return Fault("invented_wall", f"no time is quoted for {stated.wall_hours:g} wall hours")
+    return Fault("counted_twice", f"{together[0]!r}: {stated.time:g} hours hold all {stated.runs} runs already")
 
 
 def outside_own_range(stated: Stated) -> Fault | None:
     """The text gives a range of device hours, and the estimate lies outside it by more than a fifth."""
-    if not stated.wall_hours or not stated.count:
+    used = stated.device_hours or (stated.wall_hours or 0.0) * (stated.count or 1.0)
+    for one in stated.durations:
+        if one.kind == "device" and one.low < one.high and not 0.8 * one.low <= used <= 1.2 * one.high:
+            detail = f"{used:g} device hours are used, the text says {one.low:g} to {one.high:g}"
+            return Fault("outside_own_range", detail)
+    return None
+
+
+def back_solved(stated: Stated) -> Fault | None:
+    """A time that no text gives while the text gives others: solved for an answer, or made up."""
+    if not stated.durations:
         return None
-    used = stated.wall_hours * stated.count
-    for m in _DEVICE_HOURS_RANGE.finditer(stated.text):
-        low, high = _number(m[1]), _number(m[2])
-        if low < high and not 0.8 * low <= used <= 1.2 * high:
-            return Fault("outside_own_range", f"{used:g} device hours are used, the text says {low:g} to {high:g}")
+    said = ", ".join(repr(stated.words(one)) for one in stated.durations)
+    return Fault("back_solved", f"{stated.time:g} hours do not follow from {said}")
+
+
+def invented_wall(stated: Stated) -> Fault | None:
+    """Said to rest on the paper, while the quoted words hold no time at all."""
+    if not stated.basis_kind or stated.durations:
+        return None
+    return Fault("invented_wall", f"no time is quoted for {stated.time:g} hours")
+
+
+def invented_device(stated: Stated) -> Fault | None:
+    """A device that the paper does not name, another one than the quote names, or another number of them than it
+    says."""
+    readings = [reading for _, _, reading in read_clauses(stated.text[:MAX_TEXT])]
+    if any(reading.flops for reading in readings):
+        return None  # operations are turned into hours of the reference device
+    if stated.printed and not named(stated.device, stated.printed):
+        return Fault("invented_device", f"the paper does not name {stated.device!r}")
+    device = match_device(stated.device)
+    told = [match_device(name) for reading in readings for name in reading.devices]
+    if device and device.kind != "cpu" and told and all(told) and not any(_kin(device.id, d.id) for d in told if d):
+        return Fault("invented_device", f"{stated.device!r} is not the device of the quote: {told[0] and told[0].name}")
+    counts = {reading.count for reading in readings if reading.count is not None}
+    if stated.count is None or stated.count in counts or stated.wall_hours is None:
+        return None
+    if counts:
+        said = " or ".join(f"{n:g}" for n in sorted(counts))
+        return Fault("invented_device", f"{stated.count:g} devices are charged, the quote says {said}")
+    if stated.printed and stated.count > 1 and stated.count not in _numbers(stated.printed):
+        return Fault("invented_device", f"the paper prints no number of {stated.count:g} devices")
+    return None
+
+
+def named(device: str, printed: str) -> bool:
+    """Whether a paper's text prints every word of a device's name, white space and case aside."""
+    squeezed = "".join(printed.casefold().split())
+    return all(word in squeezed for word in device.casefold().split())
+
+
+def wrong_factor(stated: Stated) -> Fault | None:
+    """A multiplier outside what the device table allows for the named device, or for a device it does not know."""
+    factors = list(_factors(stated.basis)) or ([] if stated.factor is None else [stated.factor])
+    device = match_device(stated.device)
+    if not factors or not stated.device.strip():
+        return None
+    if device is None:
+        return Fault("wrong_factor", f"{stated.device!r} is not in the device table; {factors[0]:g} has no source")
+    lowest, highest = min(device.low, device.fp32 or device.low), max(device.high, device.fp32 or device.high)
+    if any(lowest <= factor <= highest for factor in factors):
+        return None
+    return Fault("wrong_factor", f"{factors[0]:g} for {device.name} lies outside {lowest:g} to {highest:g}")
+
+
+def padding(stated: Stated) -> Fault | None:
+    """Time added for anything but one faithful rerun: debugging, set-up, search, a margin."""
+    for found in _PADDING.finditer(stated.basis[:MAX_TEXT]):
+        if not _DENIED.search(stated.basis[max(0, found.start() - 40) : found.start()]):
+            return Fault("padding", f"{found[0].strip()!r} is not part of a rerun")
+    failed = _FAILED.search(stated.text[:MAX_TEXT])
+    if stated.time and failed and not _DENIED.search(stated.text[max(0, failed.start() - 40) : failed.start()]):
+        return Fault("padding", f"the quoted time holds {failed[0]!r}, which is not part of a rerun")
     return None
 
 
@@ -154,43 +224,99 @@ def training_charged(parts: Iterable[Part], weights_released: bool) -> Fault | N
     """Training is charged although the weights of this very configuration are released: then the rerun only
     evaluates.
     """
-    if weights_released and any(p.kind == "train" for p in parts):
+    if weights_released and any(p.kind in TRAINING for p in parts):
         return Fault("scope", "training is charged although the weights are released; only evaluation is needed")
     return None
 
 
+def _gives(stated: Stated) -> bool:
+    """Whether the words give the time: as printed, as a sum of two, as hours of all devices over their number, as time
+    a unit times a number of units that the paper prints, or as operations over the reference device's rate."""
+    time, count = stated.time, stated.count or 1.0
+    assert time
+    shares = {1.0, 1.0 / stated.runs}
+    wholes = [one for one in stated.durations if one.role == "total"]
+    for one in wholes:
+        scale = 1.0
+        if one.kind == "device" and stated.wall_hours:
+            scale = 1 / count
+        elif one.kind == "wall" and not stated.wall_hours:
+            scale = count
+        if any(_within(time, one, scale * share) for share in shares):
+            return True
+    if any(_within(time, _Span(a.low + b.low, a.high + b.high)) for a, b in combinations(wholes, 2)):
+        return True
+    text = stated.text[:MAX_TEXT]
+    units = [one for one in stated.durations if one.role != "total" or one.high <= UNIT_HOURS]
+    if _EACH.search(text) and any(_within(time, one, n) for one in wholes for n in _numbers(text) - {count}):
+        return True
+    if any(_within(time, one, n) for one in units for n in _numbers(f"{text} {stated.printed}")):
+        return True
+    rates = (reading.flops for _, _, reading in read_clauses(text) if reading.flops)
+    hours = [flops / FLOP_AN_H100_HOUR / (count if stated.wall_hours else 1.0) for flops in rates]
+    return any(h / FLOP_SLACK <= time <= h * FLOP_SLACK for h in hours)
+
+
+FLOP_AN_H100_HOUR = 1.42e18
+"""989 TFLOP/s, dense 16-bit, at 40 % utilisation, for an hour."""
+
+
 @dataclass(frozen=True, slots=True)
-class _Duration:
-    number: float
-    unit: str
-
-    @property
-    def hours(self) -> float:
-        return self.number * _UNIT_HOURS[self.unit]
+class _Span:
+    low: float
+    high: float
 
 
-_UNIT_HOURS = {
-    "millisecond": 1 / 3_600_000,
-    "second": 1 / 3600,
-    "minute": 1 / 60,
-    "hour": 1.0,
-    "day": 24.0,
-    "week": 168.0,
-}
-_UNIT_WORDS = {"ms": "millisecond", "s": "second", "m": "minute", "h": "hour", "d": "day", "w": "week"}
+def _within(time: float, span: Duration | _Span, scale: float = 1.0) -> bool:
+    """Whether a time lies in a printed span, within what rounding takes: three parts in a hundred, or 20 seconds."""
+    low, high = span.low * scale, span.high * scale
+    return low - max(0.03 * low, 0.0056) <= time <= high + max(0.03 * high, 0.0056)
+
+
+def _numbers(text: str) -> set[float]:
+    """Every number a text prints, in digits (1,200 and 100k too) or in words."""
+    found: set[float] = set()
+    for m in _NUMBER.finditer(text):
+        digits = float(m[1].replace(",", ""))
+        found.add(digits * {"": 1.0, "k": 1e3, "m": 1e6}[(m[2] or "").lower()])
+    return found | {float(_COUNTS[m[0].lower()]) for m in _WORD.finditer(text)}
+
+
+def _kin(one: str, other: str) -> bool:
+    """Whether two entries are variants of one device: memory and form factor stand after its name."""
+    return one.split("-")[:1] == other.split("-")[:1]
+
+
+def _factors(basis: str) -> Iterator[float]:
+    for m in _FACTOR.finditer(basis[:MAX_TEXT]):
+        yield float(m[1] or m[2])
+
+
+def _close(a: float, b: float) -> bool:
+    return abs(a - b) <= 0.01 * max(abs(a), abs(b))
+
+
+_ORDER = {kind: place for place, kind in enumerate(FaultKind.__args__)}  # type: ignore[attr-defined]
+_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve", "sixteen")
+_COUNTS = dict(zip(_WORDS, (*range(2, 11), 12, 16), strict=True))
+_WORD = re.compile(rf"\b(?:{'|'.join(_COUNTS)})\b", re.IGNORECASE)
 # Thousands are grouped by commas or not at all; a looser form backtracks for minutes over "9,9,9,...".
-_DIGITS = r"((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)"
-_N = rf"(?<![\w.,]){_DIGITS}"
-_TO = r"\s*(?:-{1,3}|–|—|to|and)\s*"
-_DURATION = re.compile(
-    rf"{_N}(?:{_TO}{_DIGITS})?[\s~-]*"
-    r"(ms|milliseconds?|s|secs?|seconds?|min|mins|minutes?|h|hrs?|hours?|d|days?|w|weeks?)\b",
+_NUMBER = re.compile(r"(?<![\w.,])(\d{1,3}(?:,\d{3})+|\d{1,12}(?:\.\d{1,12})?)(?:\s?([kKM])(?![A-Za-z]))?")
+_EPOCHS = re.compile(
+    r"(?<![\w.,])(\d{1,3}(?:,\d{3})+|\d{1,12}(?:\.\d{1,12})?|[a-z]+(?:-[a-z]+)?)k?[\s~-]{1,3}(?:k\s+)?"
+    r"(?:(?:full|training|more|additional)\s+)?(?:epochs?|rounds?|steps?|iterations?|passes)\b",
     re.IGNORECASE,
 )
-_DEVICE = r"(?:GPU|TPU|device|card|chip|[AHVLTP]\d{1,3}S?|RTX\s?\w+)s?"
-_DEVICE_HOURS = re.compile(rf"{_N}[\s~-]*(?:\w+[\s-]){{0,2}}?{_DEVICE}[\s~-]*(?:hours?|hrs?|h)\b", re.IGNORECASE)
-_DEVICE_HOURS_RANGE = re.compile(rf"{_N}{_TO}{_DIGITS}[\s~-]*{_DEVICE}[\s~-]*(?:hours?|hrs?|h)\b", re.IGNORECASE)
-_EPOCHS = re.compile(rf"{_N}[\s~-]*(?:k\s+)?(?:training\s+)?(?:epochs?|rounds?|steps?|iterations?)\b", re.IGNORECASE)
+_TOGETHER = re.compile(
+    r"\b(?:all|across|over)\s(?:\w+\s)?(?:seeds|runs|repetitions|trials)\b|\b(?:seeds|runs|trials) together\b",
+    re.IGNORECASE,
+)
+_EACH = re.compile(r"\b(?:each|every|per|apiece|single)\b", re.IGNORECASE)
+_FACTOR = re.compile(
+    r"\b(?:factor|multiplier|ratio|conversion|normali[sz]ed)\b[^.\d]{0,25}(\d?\.\d+)(?!\s?(?:h|hours?|min|minutes?)\b)"
+    r"|(?<![\w.])(\d?\.\d+)\s?(?:x|×|of an?|H100[- ]equiv\w*|relative to an?)\s?H100",
+    re.IGNORECASE,
+)
 _PADDING = re.compile(
     r"(?:debug\w*|safety (?:margin|factor)|contingency|engineering (?:time|overhead|effort)"
     r"|(?:add\w*|plus|includ\w*|account\w* for|allow\w* for|with|for|some|and)\s+(?:\w+\s+){0,3}?"
@@ -198,29 +324,9 @@ _PADDING = re.compile(
     r"|rounded up|padd(?:ed|ing) (?:to|for|by))",
     re.IGNORECASE,
 )
-
-
-def _durations(text: str) -> list[_Duration]:
-    """The first durations of a text; pairs of them are tried, and no basis of an estimate needs more."""
-    return list(islice(_each_duration(text), 40))
-
-
-def _each_duration(text: str) -> Iterator[_Duration]:
-    for m in _DURATION.finditer(text):
-        word = m[3].lower()
-        unit = _UNIT_WORDS["ms" if word.startswith(("ms", "milli")) else word[0]]
-        for number in (m[1], m[2]):
-            if number:
-                yield _Duration(_number(number), unit)
-
-
-def _number(text: str) -> float:
-    return float(text.replace(",", ""))
-
-
-def _said_in_hours(wall: float, text: str) -> bool:
-    return any(d.unit == "hour" and _close(d.number, wall) for d in _durations(text))
-
-
-def _close(a: float, b: float) -> bool:
-    return abs(a - b) <= 0.01 * max(abs(a), abs(b))
+_FAILED = re.compile(
+    r"\b(?:failed|preliminary|unreported|discarded) (?:runs?|experiments?|trials?)\b|\bdebugging (?:runs?|time)\b"
+    r"|\bhyper-?parameter (?:search|sweeps?|tuning)\b",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(r"\b(?:no|not|never|without|exclud\w+|except|nor|apart from|leav\w+ out)\b[^.;]*$", re.IGNORECASE)

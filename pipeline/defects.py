@@ -2,25 +2,38 @@
 
 Each check is code over one answer and its paper; none trusts the classifier. The loop sends what is found back to the
 model once; what the last answer still has stands by name among the row's problems and keeps it from being eligible.
+Rules: labelling guide, "Candidates", "Hours", "Bar"; kinds of compute faults in `compute_faults`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pipeline.answers import Answer, TargetWord
+from pipeline.answers import Answer, ComputeWord, TargetWord
+from pipeline.compute import TRAINING
+from pipeline.compute_faults import FaultKind, Stated, faults
 from pipeline.evidence import Receipt, Signal
-from pipeline.paper import Paper, parse_number
+from pipeline.paper import Paper
+from pipeline.pinned import incoherent, target_fault
 
-Name = Literal[
-    "missing quote",
-    "quote not in paper",
-    "unknown receipt",
-    "target not printed",
-    "value given away",
-]
+Name = (
+    Literal[
+        "empty field",
+        "missing quote",
+        "quote not in paper",
+        "unknown receipt",
+        "not of this configuration",
+        "target not printed",
+        "target incoherent",
+        "value given away",
+        "candidates",
+        "runs",
+    ]
+    | FaultKind
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +45,12 @@ class Defect:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.place}): {self.reason}"
+        return f"{self.name.replace('_', ' ')} ({self.place}): {self.reason}"
+
+    @property
+    def blocks(self) -> bool:
+        """Whether it keeps the row from being eligible: alternatives are leads, and no part of a row."""
+        return not self.place.startswith("target_alternatives")
 
 
 def defects(answer: Answer, paper: Paper, receipts: Sequence[Receipt] = ()) -> tuple[Defect, ...]:
@@ -42,7 +60,19 @@ def defects(answer: Answer, paper: Paper, receipts: Sequence[Receipt] = ()) -> t
     cheap enough for an output validator: show the model `str(defect)` of each, once, and accept its next answer
     whatever it holds. Extraction calls this again on the answer that stands, so nothing need be carried along.
     """
-    return (*_quotes(answer, paper), *_cited(answer, receipts), *_printed(answer, paper))
+    found = [*_quotes(answer, paper), *_cited(answer, receipts), *_targets(answer, paper)]
+    if answer.paper_kind == "empirical":
+        found += [*_empty(answer), *_candidates(answer, paper), *_compute(answer, paper), *_own_scope(answer)]
+    return tuple(dict.fromkeys(found))
+
+
+def _empty(answer: Answer) -> Iterator[Defect]:
+    told = {"central_claim": answer.central_claim, "mre_config": answer.mre_config, "agent_task": answer.agent_task}
+    if answer.target is not None:
+        told |= {"target.config": answer.target.config, "target.metric": answer.target.metric}
+    for place, text in told.items():
+        if not text.strip():
+            yield Defect("empty field", place, "a row needs it")
 
 
 def _quotes(answer: Answer, paper: Paper) -> Iterator[Defect]:
@@ -52,55 +82,114 @@ def _quotes(answer: Answer, paper: Paper) -> Iterator[Defect]:
     quotes |= {f"compute.{i}": part.quote for i, part in enumerate(answer.compute)}
     if answer.paper_kind == "empirical" and not answer.claim_quote:
         yield Defect("missing quote", "claim_quote", "an empirical paper's claim needs the sentence that states it")
+    for index, part in enumerate(answer.compute):
+        if not part.quote and _timed(part):
+            yield Defect("missing quote", f"compute.{index}", "a time needs the sentence of the paper that states it")
     for place, quote in quotes.items():
         if quote and paper.find(quote) is None:
             yield Defect("quote not in paper", place, f"the paper does not print, letter by letter, {quote[:80]!r}")
 
 
 def _cited(answer: Answer, receipts: Sequence[Receipt]) -> Iterator[Defect]:
-    cited = {s: answer.signals.word(s).receipts for s in Signal}
-    known = {r.id for r in receipts} if any(cited.values()) else set()
-    for signal, ids in cited.items():
-        for one in ids:
+    words = {s: answer.signals.word(s) for s in Signal}
+    known = {r.id for r in receipts} if any(word.receipts for word in words.values()) else set()
+    for signal, word in words.items():
+        for one in word.receipts:
             if one not in known:
-                yield Defect("unknown receipt", f"signals.{signal.value}", f"this episode has no receipt {one[:80]}")
+                yield Defect("unknown receipt", f"signals.{signal}", f"this episode has no receipt {one[:80]!r}")
+        if word.value and word.scope != "exact":
+            reason = f"{word.scope} is not the target's own configuration; only that makes it true"
+            yield Defect("not of this configuration", f"signals.{signal}", reason)
 
 
-def _printed(answer: Answer, paper: Paper) -> Iterator[Defect]:
-    for place, target in targets(answer):
+def _targets(answer: Answer, paper: Paper) -> Iterator[Defect]:
+    target = answer.target
+    if target is not None:
         if fault := target_fault(target, paper):
-            yield Defect("target not printed", place, fault)
-        elif place == "target" and target.value and target.value in answer.agent_task:
-            yield Defect("value given away", "agent_task", f"it states the target's value {target.value}")
+            yield Defect("target not printed", "target", fault)
+        else:
+            for reason in incoherent(target, paper):
+                yield Defect("target incoherent", "target", reason)
+            if _told(target, answer.agent_task):
+                yield Defect("value given away", "agent_task", f"it states the target's value {target.value}")
+    for index, other in enumerate(answer.target_alternatives):
+        if fault := target_fault(other, paper):
+            yield Defect("target not printed", f"target_alternatives.{index}", fault)
 
 
-def targets(answer: Answer) -> Iterator[tuple[str, TargetWord]]:
-    """The target and its alternatives, each with the place it stands in."""
-    if answer.target is not None:
-        yield "target", answer.target
-    for index, target in enumerate(answer.target_alternatives):
-        yield f"target_alternatives.{index}", target
+def _told(target: TargetWord, task: str) -> bool:
+    """Whether a task states the value. A bare one- or two-digit number is too common to give anything away."""
+    value = target.value.strip()
+    if not value or re.fullmatch(r"\d{1,2}", value):
+        return False
+    return re.search(rf"(?<![\w.,-]){re.escape(value)}(?![\w]|[.,]\d)", task) is not None
 
 
-def target_fault(target: TargetWord, paper: Paper) -> str:
-    """Why the paper does not print the target where it says, or ""."""
-    number = parse_number(target.value)
-    if number is None:
-        return f"value {target.value!r} is not one number"
-    if target.table is None:
-        if not target.quote or paper.find(target.quote) is None:
-            return "no cell, and the quote is not in the paper"
-        shown = "".join(target.quote.split())
-        return "" if "".join(target.value.split()) in shown else f"the quote does not print {target.value}"
-    if target.row is None or target.column is None:
-        return "a table without row and column"
-    for table in paper.tables:
-        if table.number == target.table and target.row < len(table.grid) and target.column < table.columns:
-            cell = table.grid[target.row][target.column]
-            if (
-                cell is not None
-                and cell.value is not None
-                and abs(cell.value - number.value) <= 1e-9 * abs(number.value)
-            ):
-                return ""
-    return f"table {target.table} does not print {target.value} in row {target.row}, column {target.column}"
+def _candidates(answer: Answer, paper: Paper) -> Iterator[Defect]:
+    """Every float of the inventory has a word, and chosen is the one table that prints the target, or none where
+    running text or a table without a number prints it."""
+    if answer.target is None:
+        return
+    reasons = {word.item: word.reason for word in answer.candidates}
+    items = [f"{item.kind} {item.number}" for item in paper.inventory]
+    if silent := [item for item in dict.fromkeys(items) if item not in reasons]:
+        yield Defect("candidates", "candidates", f"no word about {', '.join(silent)}")
+    due = [f"table {answer.target.table}"] if answer.target.table else []
+    picked = [item for item in items if reasons.get(item) == "chosen"]
+    if picked != due:
+        where = due[0] if due else "running text"
+        yield Defect("candidates", "candidates", f"the target is printed in {where}, chosen is {picked or 'nothing'}")
+
+
+def _timed(part: ComputeWord) -> bool:
+    return bool(part.wall_hours or part.device_hours)
+
+
+def _compute(answer: Answer, paper: Paper) -> Iterator[Defect]:
+    basis = " ".join(answer.basis.split())
+    for part in answer.compute:  # the paper's words, repeated there, are judged where they are quoted
+        basis = basis.replace(" ".join(part.quote.split())[:160], " ") if part.quote else basis
+    for index, part in enumerate(answer.compute):
+        stated = Stated(
+            text=part.quote,
+            basis=basis,
+            printed=paper.text,
+            count=part.count,
+            wall_hours=part.wall_hours,
+            device_hours=part.device_hours,
+            runs=part.runs,
+            device="" if part.cpu_only else part.device,
+            basis_kind=answer.basis_kind,
+        )
+        for fault in faults(stated) if part.quote else ():
+            yield Defect(fault.kind, f"compute.{index}", fault.detail)
+        if (most := _most_runs(answer.target)) < part.runs and not _EACH.search(part.quote):
+            reason = f"{part.runs} runs are charged; the bar's arms and the seeds that the number averages make {most}"
+            yield Defect("runs", f"compute.{index}", reason)
+
+
+_EACH = re.compile(r"\b(?:each|every|per|apiece)\b", re.IGNORECASE)
+
+
+def _most_runs(target: TargetWord | None) -> int:
+    """Arms of the bar times the seeds that its number averages (labelling guide, "Hours")."""
+    if target is None:
+        return 1
+    return (2 if target.bar_kind in ("direction", "magnitude") else 1) * (target.n_seeds or 1)
+
+
+def _own_scope(answer: Answer) -> Iterator[Defect]:
+    word = answer.signals.weights_available
+    yield from charged(answer, released=word.value and word.scope == "exact")
+
+
+def charged(answer: Answer, released: bool) -> Iterator[Defect]:
+    """Hours whose scope disagrees with the weights: `released` says whether those of this configuration are there, in
+    the classifier's word or by its receipts. Released weights are evaluated; what is not released is trained first."""
+    kinds = {part.kind for part in answer.compute}
+    if released and kinds & set(TRAINING):
+        yield Defect("scope", "compute", "training is charged although the weights are released")
+    if answer.training == "none" and kinds & set(TRAINING):
+        yield Defect("scope", "compute", "training is charged although nothing is trained")
+    if not released and answer.training != "none" and kinds and not kinds & set(TRAINING):
+        yield Defect("scope", "compute", "only evaluation is charged although the target must be trained first")

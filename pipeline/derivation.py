@@ -55,7 +55,7 @@ class InventoryChoice(Frozen):
 class PartInput(Frozen):
     """One part of the hours, as `compute.Part` reads it, with the paper's words."""
 
-    kind: Literal["train", "eval", "generate"]
+    kind: Literal["train", "finetune", "eval", "generate"]
     device: str
     count: float | None
     wall_hours: float | None
