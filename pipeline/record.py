@@ -1,4 +1,5 @@
-"""The record in SQL: exchanges, their sightings, receipts, episodes, model turns. Bodies lie beside it, as blobs.
+"""The record in SQL: exchanges, their sightings, receipts, episodes, model turns; what waits, and what was sent.
+Bodies lie beside it, as blobs.
 
 Every put is idempotent and commits by itself, so threads and processes may share one record and a kill loses at most
 the call in hand. Times are UTC, in ISO 8601 with fixed width, so that text order is time order.
@@ -7,67 +8,16 @@ the call in hand. Times are UTC, in ISO 8601 with fixed width, so that text orde
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from pipeline.evidence import Exchange, Json, Receipt, canonical, digest
-
-metadata = sa.MetaData()
-
-exchanges = sa.Table(
-    "exchanges",
-    metadata,
-    sa.Column("id", sa.String(64), primary_key=True),
-    sa.Column("request", sa.String(64), nullable=False, index=True),
-    sa.Column("method", sa.String(16), nullable=False),
-    sa.Column("url", sa.Text, nullable=False),
-    sa.Column("json", sa.Text, nullable=False),
-)
-sightings = sa.Table(
-    "sightings",
-    metadata,
-    sa.Column("exchange_id", sa.String(64), sa.ForeignKey("exchanges.id"), primary_key=True),
-    sa.Column("seen_at", sa.String(32), primary_key=True),
-    sa.Column("attempt", sa.Integer, primary_key=True),
-    sa.Column("run", sa.String(64), primary_key=True),
-    sa.Column("epoch", sa.String(64), nullable=False),
-    sa.Column("url", sa.Text, nullable=False),
-    sa.Column("headers", sa.Text, nullable=False),
-    sa.Index("sightings_by_time", "seen_at"),
-)
-receipts = sa.Table(
-    "receipts",
-    metadata,
-    sa.Column("id", sa.String(64), primary_key=True),
-    sa.Column("paper", sa.String(64), nullable=False, index=True),
-    sa.Column("json", sa.Text, nullable=False),
-)
-episodes = sa.Table(
-    "episodes",
-    metadata,
-    sa.Column("key", sa.String(64), primary_key=True),
-    sa.Column("edition", sa.String(128), nullable=False, index=True),
-    sa.Column("paper", sa.String(64), nullable=False),
-    sa.Column("seq", sa.Integer, nullable=False),
-    sa.Column("json", sa.Text, nullable=False),
-)
-turns = sa.Table(
-    "turns",
-    metadata,
-    sa.Column("key", sa.String(64), primary_key=True),
-    sa.Column("edition", sa.String(128), nullable=False, index=True),
-    sa.Column("paper", sa.String(64), nullable=False),
-    sa.Column("model", sa.Text, nullable=False),
-    sa.Column("response_sha256", sa.String(64), nullable=False),
-    sa.Column("input_tokens", sa.BigInteger, nullable=False),
-    sa.Column("output_tokens", sa.BigInteger, nullable=False),
-    sa.Column("cached_tokens", sa.BigInteger, nullable=False),
-    sa.Column("micro_usd", sa.BigInteger, nullable=False),
-)
+from pipeline.record_tables import episodes, exchanges, metadata, receipts, sightings, traffic, turns, waiting
 
 
 def request_key(method: str, url: str, request_sha256: str | None, authenticated: bool) -> str:
@@ -119,6 +69,52 @@ class Turn:
     micro_usd: int
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sent:
+    """One request as a host saw it: every attempt and every redirect counts. `outcome`: answered, unchanged,
+    redirected, gone, limited or failed; `size` bytes of body were read."""
+
+    host: str
+    outcome: str
+    size: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Waiting:
+    """A question that is not settled and was put off. `not_before` None: asked on as many days as the limits allow, and
+    given up until the next refresh. `tries` counts those days. `paper` "" where no paper asked."""
+
+    request: str
+    method: str
+    url: str
+    paper: str
+    reason: str
+    epoch: str
+    put_off_at: datetime
+    not_before: datetime | None
+    tries: int
+
+    def due(self, now: datetime) -> bool:
+        return self.not_before is not None and self.not_before <= now
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Total:
+    requests: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Totals:
+    """What was sent, in all and by host, by paper ("" where no paper asked) and by outcome, each with its largest
+    first."""
+
+    all: Total
+    hosts: Mapping[str, Total]
+    papers: Mapping[str, Total]
+    outcomes: Mapping[str, Total]
+
+
 class Record:
     """Puts and gets over one database. Creates its tables where they are missing."""
 
@@ -129,7 +125,8 @@ class Record:
         except sa.exc.DBAPIError:  # another process made them between our look and our CREATE
             metadata.create_all(engine)
 
-    def _insert(self, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
+    def insert(self, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
+        """An INSERT of this database's kind, which knows ON CONFLICT."""
         if self.engine.dialect.name == "postgresql":
             return postgresql.insert(table)
         return sqlite.insert(table)
@@ -145,7 +142,10 @@ class Record:
         run: str,
         epoch: str,
         headers: Mapping[str, str] | None = None,
+        paper: str = "",
+        sent: Sequence[Sent] = (),
     ) -> None:
+        """Keep an exchange and this sighting of it, and count what was `sent` for it on behalf of `paper`."""
         row = {
             "id": exchange.id,
             "request": request_of(exchange),
@@ -163,8 +163,88 @@ class Record:
             "headers": canonical(dict(headers or {})),
         }
         with self.engine.begin() as connection:
-            connection.execute(self._insert(exchanges).values(row).on_conflict_do_nothing())
-            connection.execute(self._insert(sightings).values(seen).on_conflict_do_nothing())
+            connection.execute(self.insert(exchanges).values(row).on_conflict_do_nothing())
+            connection.execute(self.insert(sightings).values(seen).on_conflict_do_nothing())
+            self._count(connection, run, paper, sent)
+
+    def _count(self, connection: sa.Connection, run: str, paper: str, sent: Sequence[Sent]) -> None:
+        sums: dict[tuple[str, str], Total] = {}
+        for one in sent:
+            held = sums.get((one.host, one.outcome), Total())
+            sums[one.host, one.outcome] = Total(requests=held.requests + 1, bytes=held.bytes + one.size)
+        for (host, outcome), total in sorted(sums.items()):  # in one order, so that no two processes wait in a ring
+            row = {"run": run, "host": host[:255], "paper": paper, "outcome": outcome}
+            insert = self.insert(traffic).values(**row, requests=total.requests, bytes=total.bytes)
+            more = {
+                "requests": traffic.c.requests + insert.excluded.requests,
+                "bytes": traffic.c.bytes + insert.excluded.bytes,
+            }
+            connection.execute(insert.on_conflict_do_update(index_elements=list(row), set_=more))
+
+    def totals(self, run: str | None = None) -> Totals:
+        """What was sent by one run, or by all there were."""
+        query = sa.select(traffic)
+        with self.engine.connect() as connection:
+            rows = connection.execute(query if run is None else query.where(traffic.c.run == run)).all()
+
+        def by(name: str) -> dict[str, Total]:
+            sums: dict[str, Total] = {}
+            for row in rows:
+                key = str(getattr(row, name))
+                held = sums.get(key, Total())
+                sums[key] = Total(requests=held.requests + row.requests, bytes=held.bytes + row.bytes)
+            return dict(sorted(sums.items(), key=lambda item: (-item[1].requests, item[0])))
+
+        all_ = Total(requests=sum(row.requests for row in rows), bytes=sum(row.bytes for row in rows))
+        return Totals(all=all_, hosts=by("host"), papers=by("paper"), outcomes=by("outcome"))
+
+    # What waits
+
+    def put_off(self, line: str, question: Waiting) -> None:
+        """A question is not settled and is asked again later. A put anew replaces it."""
+        row = {
+            **{name: getattr(question, name) for name in ("request", "method", "url", "paper", "reason", "epoch")},
+            "line": line,
+            "put_off_at": stamp(question.put_off_at),
+            "not_before": None if question.not_before is None else stamp(question.not_before),
+            "tries": question.tries,
+        }
+        insert = self.insert(waiting).values(row)
+        changed = {name: insert.excluded[name] for name in row if name not in ("line", "request")}
+        with self.engine.begin() as connection:
+            connection.execute(insert.on_conflict_do_update(index_elements=["line", "request"], set_=changed))
+
+    def settled(self, line: str, request: str) -> None:
+        """A question has its answer and waits no longer."""
+        with self.engine.begin() as connection:
+            connection.execute(sa.delete(waiting).where(waiting.c.line == line, waiting.c.request == request))
+
+    def waits(self, line: str, request: str) -> Waiting | None:
+        """What is known of one question that waits."""
+        found = self._waiting(sa.select(waiting).where(waiting.c.line == line, waiting.c.request == request))
+        return found[0] if found else None
+
+    def waiting(self, now: datetime, line: str = "live:") -> list[Waiting]:
+        """All that waits: what is due first, then by when it is due, then what was given up. `line` is "offline:" for
+        the clock of offline worlds."""
+        found = self._waiting(sa.select(waiting).where(waiting.c.line == line))
+        late = datetime.max.replace(tzinfo=UTC)
+        return sorted(found, key=lambda w: (not w.due(now), w.not_before or late, w.paper, w.url, w.request))
+
+    def _waiting(self, query: sa.Select[Any]) -> list[Waiting]:
+        with self.engine.connect() as connection:
+            rows = connection.execute(query).all()
+        names = ("request", "method", "url", "paper", "reason", "epoch", "tries")
+        return [
+            Waiting(
+                **{name: getattr(row, name) for name in names},
+                put_off_at=unstamp(row.put_off_at),
+                not_before=None if row.not_before is None else unstamp(row.not_before),
+            )
+            for row in rows
+        ]
+
+    # Answers
 
     def get_exchange(self, id_: str) -> Exchange | None:
         with self.engine.connect() as connection:
@@ -215,7 +295,7 @@ class Record:
         """Facts are read from the same exchanges anew when the code that reads them improves: the newest reading
         stays."""
         row = {"id": receipt.id, "paper": receipt.paper, "json": canonical(receipt.to_json())}
-        insert = self._insert(receipts).values(row)
+        insert = self.insert(receipts).values(row)
         with self.engine.begin() as connection:
             connection.execute(insert.on_conflict_do_update(index_elements=["id"], set_={"json": row["json"]}))
 
@@ -230,13 +310,26 @@ class Record:
         with self.engine.connect() as connection:
             return [Receipt.from_json(json.loads(text)) for text in connection.execute(query).scalars()]
 
+    def requests_about(self, subjects: Collection[str]) -> frozenset[str]:
+        """The requests (see `request_key`) that receipts about these subjects rest on."""
+        wanted = set(subjects)
+        with self.engine.connect() as connection:
+            rows = connection.execute(sa.select(receipts.c.json)).scalars()
+            found = (value for value in map(json.loads, rows) if value["subject"] in wanted)
+            ids = sorted({id_ for value in found for id_ in value["exchanges"]})
+            requests: set[str] = set()
+            for start in range(0, len(ids), 500):
+                query = sa.select(exchanges.c.request).where(exchanges.c.id.in_(ids[start : start + 500]))
+                requests.update(connection.execute(query).scalars())
+        return frozenset(requests)
+
     # Episodes
 
     def put_episode(self, key: str, *, edition: str, paper: str, seq: int, value: Json) -> None:
         """Commit one episode. `key` is hash(inputs, code), `seq` the paper's place in the sample; a put again
         replaces it."""
         row = {"key": key, "edition": edition, "paper": paper, "seq": seq, "json": canonical(value)}
-        insert = self._insert(episodes).values(row)
+        insert = self.insert(episodes).values(row)
         changed = {name: row[name] for name in ("edition", "paper", "seq", "json")}
         with self.engine.begin() as connection:
             connection.execute(insert.on_conflict_do_update(index_elements=["key"], set_=changed))
@@ -268,7 +361,7 @@ class Record:
     def put_turn(self, turn: Turn) -> None:
         """Keep what was paid for. The first answer to a question stays: what was built on it must come out again."""
         with self.engine.begin() as connection:
-            connection.execute(self._insert(turns).values(asdict(turn)).on_conflict_do_nothing())
+            connection.execute(self.insert(turns).values(asdict(turn)).on_conflict_do_nothing())
 
     def get_turn(self, key: str) -> Turn | None:
         with self.engine.connect() as connection:
@@ -283,4 +376,3 @@ class Record:
         with self.engine.connect() as connection:
             count, read, written, cached, cost = connection.execute(query).one()
         return int(count), int(read), int(written), int(cached), int(cost)
-

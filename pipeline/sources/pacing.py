@@ -1,14 +1,16 @@
-"""How patient and how polite the recorder is: attempts, waits, one rhythm a host. Pure arithmetic but for `Pace`."""
+"""How patient and how polite the recorder is: pure arithmetic over times in seconds since 1970. It neither waits nor
+remembers: `lanes` keeps its states in the record's database, the recorder waits."""
 
 from __future__ import annotations
 
 import email.utils
-import threading
+import hashlib
+import json
+import math
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-
-from pipeline.sources.clocks import Clock
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 
 # Seconds between two requests to a host or to a path of it. arXiv: its API terms of use. GitHub: 10 searches a minute
 # for strangers, and "no concurrent bursts". Hugging Face: 500 calls in 5 minutes for strangers.
@@ -17,15 +19,42 @@ INTERVALS: Mapping[str, float] = {
     "export.arxiv.org": 3.0,
     "api.github.com": 1.0,
     "api.github.com/search": 6.0,
+    "token@api.github.com/search": 2.0,
     "huggingface.co": 0.6,
     "api2.openreview.net": 1.0,
 }
+# (requests, seconds) that a lane gives out at most, beside its rhythm. GitHub: 5,000 an hour a token, 30 searches a
+# minute. What strangers may ask there (60 an hour) is shared with everybody behind our address: its headers say.
+BUDGETS: Mapping[str, tuple[int, float]] = {
+    "token@api.github.com": (5_000, 3_600.0),
+    "api.github.com/search": (10, 60.0),
+    "token@api.github.com/search": (30, 60.0),
+    "huggingface.co": (500, 300.0),
+}
+SLICES = 10
+"""A budget's window is counted in this many slices, so that no window of its length, wherever it starts, holds more."""
+# GraphQL says "not now" in a success (yanyongyu/githubkit#271: the type has two spellings). Quotes inside a text that
+# was asked for are escaped, so no README says it.
+_LIMITED_QUERY = re.compile(
+    rb'"type"\s*:\s*"RATE_LIMIT(?:ED)?"|"message"\s*:\s*"You have exceeded a secondary rate limit'
+)
+_LONGEST_HOLD = 30 * 86_400.0
+"""Seconds; no host keeps us away for longer, whatever number it sends."""
 _REPEATABLE_FAULTS = ("timeout", "tls", "reset", "unreachable")
+_RATE = re.compile(r"(?i)\b(?:r|remaining)=(\d+)(?=[^,]*?\b(?:t|reset)=(\d+))")
+_AGAIN_IN = re.compile(r"(?i)try again in ((?:\d+ (?:hour|minute|second)s?(?:,? and |, | )?)+)")
+_UNITS = {"hour": 3600.0, "minute": 60.0, "second": 1.0}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Sizes in bytes, times in seconds. `longest_wait`: a host that asks for more is left for another day."""
+    """Sizes in bytes, times in seconds. `longest_wait`: a host that asks for more is left for another day.
+
+    `intervals` and `budgets` name lanes: a host, or a host and the beginning of its path; with `token@` before it, the
+    lanes of requests with a credential, one a credential. `strikes` failures in a row leave a host alone for `rest`,
+    twice as long each time its trial fails too, up to `longest_rest`. `days`: how often a question that found only
+    trouble is put off to a later day.
+    """
 
     attempts: int = 4
     first_wait: float = 2.0
@@ -38,12 +67,22 @@ class Limits:
     archive_bytes: int = 20 << 20
     interval: float = 0.5
     intervals: Mapping[str, float] = field(default_factory=lambda: dict(INTERVALS))
+    budgets: Mapping[str, tuple[int, float]] = field(default_factory=lambda: dict(BUDGETS))
+    strikes: int = 12
+    rest: float = 300.0
+    longest_rest: float = 6 * 3_600.0
+    days: int = 10
+
+
+# What answers say about patience
 
 
 def rate_limited(status: int | None, headers: Mapping[str, str], body: bytes) -> bool:
     """Whether an answer says "not now" and nothing about the thing asked for."""
     if status == 429:
         return True
+    if status == 200 and headers.get("x-ratelimit-resource") == "graphql":
+        return _LIMITED_QUERY.search(body) is not None
     if status != 403:
         return False
     if headers.get("x-ratelimit-remaining") == "0" or "retry-after" in headers:
@@ -58,15 +97,46 @@ def worth_repeating(status: int | None, fault: str | None, limited: bool) -> boo
     return limited or status in (408, 425) or status >= 500
 
 
-def wait_before(attempt: int, headers: Mapping[str, str], limited: bool, now: datetime, limits: Limits) -> float | None:
+def wait_before(
+    attempt: int, headers: Mapping[str, str], limited: bool, now: datetime, limits: Limits, body: bytes = b""
+) -> float | None:
     """Seconds to wait after attempt number `attempt` (the first is 1), or None where the host asks for too long."""
     wait = min(limits.first_wait * 2 ** (attempt - 1), limits.backoff_cap)
-    asked = _retry_after(headers.get("retry-after", ""), now)
-    if limited and asked is None and headers.get("x-ratelimit-remaining") == "0":
-        reset = headers.get("x-ratelimit-reset", "")
-        asked = float(reset) - now.timestamp() + 1 if reset.isdecimal() else None
+    asked = told_to_wait(headers, body, now) if limited else _retry_after(headers.get("retry-after", ""), now)
     wait = max(wait, asked or 0.0)
     return wait if wait <= limits.longest_wait else None
+
+
+def told_to_wait(headers: Mapping[str, str], body: bytes, now: datetime) -> float | None:
+    """Seconds until this host wants the next request, as an answer of any status says; None where it says nothing.
+
+    Read from Retry-After; GitHub's `X-RateLimit-Remaining: 0` with its reset; the `RateLimit` header (r and t) of the
+    Hugging Face Hub; OpenReview's `details.resetTime` and "Please try again in 39 minutes and 59 seconds"
+    (openreview/openreview#437, mireklzicar/openreview_downloader#4).
+    """
+    asked = _retry_after(headers.get("retry-after", ""), now)
+    if asked is None and headers.get("x-ratelimit-remaining") == "0":
+        reset = headers.get("x-ratelimit-reset", "")
+        asked = float(reset) - now.timestamp() + 1 if reset.isdecimal() else None
+    if asked is None:
+        spent = [float(t) for r, t in _RATE.findall(headers.get("ratelimit", "")) if int(r) == 0]
+        asked = max(spent) + 1 if spent else None
+    if asked is None and b"oo many requests" in body[:4096]:
+        asked = _said_in_words(body[:4096], now)
+    return None if asked is None else min(asked, _LONGEST_HOLD)
+
+
+def _said_in_words(body: bytes, now: datetime) -> float | None:
+    try:
+        reset = datetime.fromisoformat(json.loads(body)["details"]["resetTime"])
+        return (reset if reset.tzinfo else reset.replace(tzinfo=UTC)).timestamp() - now.timestamp() + 1
+    except (ValueError, KeyError, TypeError):
+        pass
+    words = _AGAIN_IN.search(body.decode("utf-8", errors="replace"))
+    if words is None:
+        return None
+    parts = re.findall(r"(?i)(\d+) (hour|minute|second)", words[1])
+    return sum(float(count) * _UNITS[unit.lower()] for count, unit in parts) + 1
 
 
 def _retry_after(value: str, now: datetime) -> float | None:
@@ -80,33 +150,121 @@ def _retry_after(value: str, now: datetime) -> float | None:
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() - now.timestamp()
 
 
-class Pace:
-    """One rhythm a host, shared by threads: each request takes the next free moment, then sleeps till then."""
+# Lanes: who shares a rhythm
 
-    def __init__(self, clock: Clock, limits: Limits) -> None:
-        self._clock = clock
-        self._limits = limits
-        self._next: dict[str, datetime] = {}
-        self._lock = threading.Lock()
 
-    def _lane(self, host: str, path: str) -> tuple[str, float]:
-        first = f"{host}/{path.strip('/').split('/')[0]}"
-        for lane in (first, host):
-            if lane in self._limits.intervals:
-                return lane, self._limits.intervals[lane]
-        return host, self._limits.interval
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """What a lane allows. `named`: the limits name it, so much rests on this host and a request waits for it."""
 
-    def wait(self, host: str, path: str) -> None:
-        lane, interval = self._lane(host, path)
-        with self._lock:
-            now = self._clock.now()
-            mine = max(now, self._next.get(lane, now))
-            self._next[lane] = mine + timedelta(seconds=interval)
-        self._clock.sleep((mine - now).total_seconds())
+    host: str
+    lane: str
+    interval: float
+    budget: tuple[int, float] | None
+    named: bool
 
-    def hold(self, host: str, path: str, seconds: float) -> None:
-        """The host said "not now": nobody asks it before `seconds` from now."""
-        lane, _ = self._lane(host, path)
-        with self._lock:
-            until = self._clock.now() + timedelta(seconds=seconds)
-            self._next[lane] = max(until, self._next.get(lane, until))
+
+def rule_of(host: str, path: str, credential: str, limits: Limits) -> Rule:
+    """The lane of a request: the longest beginning of its path that the limits name, else its host.
+
+    Requests with a credential have lanes of their own, one a credential, known by a hash of it.
+    """
+    parts = [part for part in path.split("/") if part]
+    places = ["/".join((host, *parts[:n])) for n in range(min(len(parts), 4), -1, -1)]
+    known = {**limits.intervals, **limits.budgets}
+    named = [p for place in places for p in ((f"token@{place}", place) if credential else (place,)) if p in known]
+    place = named[0].removeprefix("token@") if named else host
+    words = (f"token@{place}", place) if credential else (place,)
+    interval = next((limits.intervals[word] for word in words if word in limits.intervals), None)
+    if interval is None:
+        interval = limits.intervals.get(host, limits.interval)
+    budget = next((limits.budgets[word] for word in words if word in limits.budgets), None)
+    mark = f"#{hashlib.sha256(credential.encode()).hexdigest()[:8]}" if credential else ""
+    return Rule(host=host, lane=place + mark, interval=interval, budget=budget, named=bool(named))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lane:
+    """What is known of a lane or of a host. Times in seconds since 1970; `counts` are requests by slice of the budget's
+    window, the newest last; `until` and `why` are a hold: not now, and who said so."""
+
+    free_at: float = 0.0
+    until: float = 0.0
+    why: str = ""
+    counts: tuple[tuple[int, int], ...] = ()
+    failures: int = 0
+    rests: int = 0
+    rest_until: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """When a request may go, or (`waits` is None) that it may not for now: `until` when, and why."""
+
+    waits: float | None
+    until: float
+    why: str = ""
+
+
+def take(host: Lane, lane: Lane, rule: Rule, now: float, limits: Limits) -> tuple[Lane, Lane, Turn]:
+    """The next free moment, and the states once it is taken. Nothing is taken where it lies beyond our patience.
+
+    A host at rest is waited for only where the limits name it; of any other the request is left for another day.
+    """
+    trial = host.failures >= limits.strikes
+    resting = trial and host.rest_until > now
+    at, why = max(now, lane.free_at), ""
+    if lane.until > at:
+        at, why = lane.until, lane.why
+    if trial and host.rest_until > at:
+        at, why = host.rest_until, f"left alone after {host.failures} failures"
+    counts = lane.counts
+    if rule.budget is not None:
+        at, counts, spent = _within(rule.budget, counts, at)
+        why = f"budget of {rule.budget[0]} requests in {rule.budget[1]:g} s" if spent and not why else why
+    if at - now > limits.longest_wait or (resting and not rule.named):
+        return host, lane, Turn(None, at, why)
+    if trial:
+        # One request tries it; the others wait for what it finds out, or for its end if it is never heard of again.
+        host = replace(host, rest_until=at + limits.total_time)
+    return host, replace(lane, free_at=at + rule.interval, counts=counts), Turn(at - now, at, why)
+
+
+def _within(
+    budget: tuple[int, float], counts: tuple[tuple[int, int], ...], at: float
+) -> tuple[float, tuple[tuple[int, int], ...], bool]:
+    """The first moment from `at` on at which one request more keeps the budget, and the counts with it."""
+    most, window = budget
+    width, spent = window / SLICES, False
+    while True:
+        now = math.floor(at / width)
+        kept = tuple((place, count) for place, count in counts if place >= now - SLICES)
+        if sum(count for _, count in kept) < most:
+            return at, _counted(kept, now), spent
+        spent = True
+        at = max(at, (kept[0][0] + SLICES + 1) * width)
+        if math.floor(at / width) <= now:  # rounding
+            at = math.nextafter((now + 1) * width, math.inf)
+
+
+def _counted(kept: tuple[tuple[int, int], ...], now: int) -> tuple[tuple[int, int], ...]:
+    # A clock behind the newest slice counts into that one.
+    if kept and kept[-1][0] >= now:
+        return (*kept[:-1], (kept[-1][0], kept[-1][1] + 1))
+    return (*kept, (now, 1))
+
+
+def held(lane: Lane, until: float, why: str) -> Lane:
+    """The host said "not now": nobody takes this lane before `until`."""
+    return replace(lane, until=until, why=why) if until > lane.until else lane
+
+
+def heard(host: Lane, failed: bool, now: float, limits: Limits) -> Lane:
+    """What a host's answer, or its silence, makes of the trust in it."""
+    if not failed:
+        return replace(host, failures=0, rests=0, rest_until=0.0) if host.failures else host
+    failures = host.failures + 1
+    if failures < limits.strikes:
+        return replace(host, failures=failures)
+    rest = min(limits.rest * 2.0 ** min(host.rests, 40), limits.longest_rest)
+    return replace(host, failures=failures, rests=host.rests + 1, rest_until=now + rest)

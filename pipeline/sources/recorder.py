@@ -9,62 +9,50 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Literal
-from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import httpx2
 import requests.adapters
 
 from pipeline.evidence import Exchange, NotRecorded
-from pipeline.record import Record, Sighting, request_key, request_of
+from pipeline.record import Record, Sent, Sighting, Waiting, request_key, request_of
 from pipeline.sources.adapters import RecordedAdapter, RecordedTransport
+from pipeline.sources.ages import AgeRule
+from pipeline.sources.answered import (
+    IDENTITY_HEADERS,
+    RATE_LIMITED,
+    SIGHTING_HEADERS,
+    TRUNCATED,
+    Answer,
+    answers,
+    fits,
+    is_gone,
+    trouble,
+)
 from pipeline.sources.clocks import Clock
 from pipeline.sources.connections import PublicTransport
-from pipeline.sources.guard import refusal
-from pipeline.sources.pacing import Limits, Pace, rate_limited, wait_before, worth_repeating
-from pipeline.sources.wire import Asked, Raw, carries_login, redacted, send, unsigned, without_default_port
-from pipeline.store import Store
+from pipeline.sources.lanes import Lanes, Leases
+from pipeline.sources.outward import DEFERRED, Outward, Prolong
+from pipeline.sources.pacing import Limits, rate_limited
+from pipeline.sources.wire import Asked, Raw, carries_login, redacted, unsigned
+from pipeline.store import Store, StoreError
 
-# Headers that are part of what was answered, against those that change from one sighting to the next.
-IDENTITY_HEADERS = frozenset(
-    {"content-type", "content-range", "accept-ranges", "link", "location"}
-    | {"content-disposition", "cf-mitigated"}
-    | {"x-error-code", "x-error-message", "x-repo-commit", "x-linked-size", "x-linked-etag"}
-)
-SIGHTING_HEADERS = frozenset(
-    {"etag", "last-modified", "content-length", "server", "www-authenticate", "retry-after", "ratelimit"}
-    | {"x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "x-ratelimit-resource", "ratelimit-policy"}
-)
-RATE_LIMITED = "reclaim-rate-limited"
-"""A header of ours: the answer says "not now". What it was read from (counters, waits) is volatile, not kept here."""
-TRUNCATED = "reclaim-truncated"
-"""A header of ours: the body was longer than the bytes kept."""
+__all__ = ["RATE_LIMITED", "TRUNCATED", "AgeRule", "Answer", "Mode", "Recorder", "answers", "fits", "is_gone"]
 
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An exchange with its body (possibly cut, see `TRUNCATED`) and the volatile headers of one sighting."""
-
-    exchange: Exchange
-    body: bytes
-    volatile: Mapping[str, str]
-
-    @property
-    def status(self) -> int | None:
-        return self.exchange.status
-
-    @property
-    def headers(self) -> dict[str, str]:
-        return {**self.volatile, **dict(self.exchange.headers)}
-
+Mode = Literal["record", "replay", "refresh"]
+SaysGone = Callable[[Answer], bool | None]
 
 _current: ContextVar[list[Exchange] | None] = ContextVar("current_call", default=None)
+_paper: ContextVar[str] = ContextVar("current_paper", default="")
 
 
 class Recorder:
-    """One run's way to the world. Safe from several threads.
+    """One run's way to the world. Safe from several threads; any number of processes may share its store.
+
+    `mode` record: an answer that was settled in this epoch is given from the record, all else is asked. refresh:
+    answers of any epoch stand, but for those that `ages` names. replay: nothing is asked.
 
     `transport`: an httpx2 transport that leads elsewhere (the offline world); default the real network,
     public addresses only.
@@ -81,11 +69,12 @@ class Recorder:
         run: str,
         epoch: str,
         transport: httpx2.BaseTransport | None = None,
-        mode: Literal["record", "replay"] = "record",
+        mode: Mode = "record",
         limits: Limits | None = None,
         second_look_hours: float = 24.0,
         again: bool = False,
         secrets: Sequence[str] = (),
+        ages: AgeRule | None = None,
     ) -> None:
         self.record = Record(store.engine)
         self.clock = clock
@@ -98,9 +87,14 @@ class Recorder:
         self._blobs = store.blobs
         self._again = again
         self._secrets = tuple(sorted((s for s in secrets if s), key=len, reverse=True))
+        self._ages = ages or AgeRule()
+        # Simulated time and real time may share a store; what belongs to the one means nothing to the other.
+        self._line = epoch[: epoch.find(":") + 1]
+        self._lanes = Lanes(self.record, clock, self.limits, self._line)
+        self._leases = Leases(self.record, clock, self._line)
         self._transport = transport or PublicTransport()
-        self._pace = Pace(clock, self.limits)
-        # Two threads with the same question: one asks, the other reads the record.
+        self._outward = Outward(self._transport, self._lanes, clock, self.limits)
+        # Two threads with the same question: one asks, the other reads the record. Leases do the same for processes.
         self._stripes = tuple(threading.Lock() for _ in range(256))
         self.client = httpx2.Client(transport=self.transport(), follow_redirects=False, trust_env=False)
 
@@ -113,13 +107,15 @@ class Recorder:
         return RecordedAdapter(self, follow=follow)
 
     @contextmanager
-    def call(self) -> Iterator[list[Exchange]]:
-        """Collect the exchanges made inside, in order, also where a client library made them."""
+    def call(self, paper: str = "") -> Iterator[list[Exchange]]:
+        """Collect the exchanges made inside, in order, also where a client library made them. What is sent for them is
+        counted for `paper`, or for that of the call around this one."""
         outer, mine = _current.get(), list[Exchange]()
-        token = _current.set(mine)
+        token, told = _current.set(mine), _paper.set(paper or _paper.get())
         try:
             yield mine
         finally:
+            _paper.reset(told)
             _current.reset(token)
             if outer is not None:
                 outer.extend(mine)
@@ -133,7 +129,7 @@ class Recorder:
         body: bytes = b"",
         follow: bool = True,
         limit: int | None = None,
-        says_gone: Callable[[Answer], bool | None] | None = None,
+        says_gone: SaysGone | None = None,
     ) -> Answer:
         """One exchange, from the record or from the world. Never raises for what the world does; NotRecorded in replay.
 
@@ -150,11 +146,36 @@ class Recorder:
                     raise NotRecorded(
                         f"{asked.method} {asked.shown_url} is not in the record; replay needs the evidence of that run"
                     )
-                answer = self._from_world(self._conditional(asked, key))
+                answer = self._asked_by_one(asked, key, says_gone)
         current = _current.get()
         if current is not None:
             current.append(answer.exchange)
         return answer
+
+    def recall(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes,
+        limit: int,
+        says_gone: SaysGone | None = None,
+    ) -> Answer | None:
+        """What `ask` would give from the record, or None where it would ask the world."""
+        asked = Asked.of(method, url, headers, body, True, limit, self._secrets)
+        key = request_key(asked.method, asked.shown_url, asked.sha256, asked.authenticated)
+        return self._from_record(asked, key, says_gone)
+
+    def keep_part(
+        self, whole: Answer, part: bytes, method: str, url: str, *, headers: Mapping[str, str], body: bytes
+    ) -> Answer:
+        """Record a part of an answer as the answer to the request that asks for this part alone, so that who rests on
+        it depends on nothing that was asked beside it."""
+        asked = Asked.of(method, url, headers, body, True, self.limits.archive_bytes, self._secrets)
+        told = {name: value for name, value in whole.headers.items() if name not in ("content-length", "etag")}
+        raw = Raw(whole.status, None, told, part, final_url=asked.shown_url)
+        return self._keep(asked, raw, attempt=1)
 
     def answer(self, exchange: Exchange, volatile: Mapping[str, str] | None = None) -> Answer:
         """A recorded exchange with its body."""
@@ -166,7 +187,7 @@ class Recorder:
         something in between. Undetermined answers between the two prove nothing either way."""
         return self._gone_twice(self._sightings(exchange))
 
-    def said_gone_twice(self, exchange: Exchange, says_gone: Callable[[Answer], bool | None]) -> bool:
+    def said_gone_twice(self, exchange: Exchange, says_gone: SaysGone) -> bool:
         """`gone_twice` for answers that say "not found" in their body, as `says_gone` reads it: True, False where they
         say something else, None where they say nothing."""
         return self._apart(self._sightings(exchange), self._said(says_gone))
@@ -185,7 +206,7 @@ class Recorder:
                 last, first = last or sighting, sighting
         return last is not None and first is not None and last.seen_at - first.seen_at >= self.second_look
 
-    def _said(self, says_gone: Callable[[Answer], bool | None]) -> Callable[[Sighting], bool | None]:
+    def _said(self, says_gone: SaysGone) -> Callable[[Sighting], bool | None]:
         """`says_gone` of a sighting; trouble says nothing."""
 
         def said(sighting: Sighting) -> bool | None:
@@ -195,51 +216,95 @@ class Recorder:
         return said
 
     def _sightings(self, exchange: Exchange) -> list[Sighting]:
-        return self.record.seen(request_of(exchange))
+        return self._seen(request_of(exchange))
+
+    def _seen(self, key: str) -> list[Sighting]:
+        return [seen for seen in self.record.seen(key) if seen.epoch.startswith(self._line)]
 
     def _gone_twice(self, seen: Sequence[Sighting]) -> bool:
         return self._apart(seen, lambda s: True if is_gone(s.exchange) else False if answers(s.exchange) else None)
 
     def _fitting(self, asked: Asked, key: str) -> list[Sighting]:
-        return [s for s in self.record.seen(key) if fits(s.exchange, asked.limit)]
+        return [s for s in self._seen(key) if fits(s.exchange, asked.limit)]
 
-    def _from_record(self, asked: Asked, key: str, says_gone: Callable[[Answer], bool | None] | None) -> Answer | None:
+    def _from_record(self, asked: Asked, key: str, says_gone: SaysGone | None) -> Answer | None:
         if carries_login(asked):
             return None
         seen = self._fitting(asked, key)
-        if not seen and self.mode == "replay" and not asked.authenticated:
+        if self.mode == "replay":
+            return self._replayed(asked, seen)
+        if not seen or not self._stands(seen[-1], seen, key):
+            return None
+        last = seen[-1]
+        try:
+            answer = self.answer(last.exchange, last.headers)
+        except StoreError:
+            return None  # its body is lost or damaged: the world is asked, and the body kept anew
+        if self._new_enough(last) or not answers(last.exchange) or says_gone is None:
+            return answer
+        said = says_gone(answer)
+        settled = said is False or (said is True and self._apart(seen, self._said(says_gone)))
+        return answer if settled else None
+
+    def _replayed(self, asked: Asked, seen: Sequence[Sighting]) -> Answer | None:
+        """What this epoch saw last, or else anybody."""
+        if not seen and not asked.authenticated:
             # A record made with a token is replayed without one.
             seen = self._fitting(asked, request_key(asked.method, asked.shown_url, asked.sha256, True))
         if not seen:
             return None
-        last = seen[-1]
-        answer = self.answer(last.exchange, last.headers)
-        if self.mode == "replay" or last.seen_at >= self.started:
-            return answer
-        if self._again or last.epoch != self.epoch:
-            return None
-        if self.started - last.seen_at < self.second_look:
-            return answer
-        if is_gone(last.exchange):
-            settled = self._gone_twice(seen)
-        elif says_gone is None or not answers(last.exchange):
-            settled = answers(last.exchange)
-        else:
-            said = says_gone(answer)
-            settled = said is False or (said is True and self._apart(seen, self._said(says_gone)))
-        return answer if settled else None
+        last = next((s for s in reversed(seen) if s.epoch == self.epoch), seen[-1])
+        try:
+            return self.answer(last.exchange, last.headers)
+        except StoreError as lost:
+            raise NotRecorded(
+                f"{asked.method} {asked.shown_url}: {lost}; replay needs the evidence of that run"
+            ) from None
+
+    def _stands(self, last: Sighting, seen: Sequence[Sighting], key: str) -> bool:
+        """Whether the last sighting of a question may answer it, as far as it shows without its body."""
+        gone = is_gone(last.exchange)
+        put_off = None
+        if not gone and not answers(last.exchange):
+            put_off = self.record.waits(self._line, key)
+            if put_off is None or put_off.put_off_at < last.seen_at:
+                return False  # whoever asked was stopped between two tries
+            if put_off.not_before is None and put_off.epoch == self.epoch:
+                return True  # given up
+        if last.seen_at >= self.started:
+            return True
+        if self._again or (
+            self._ages.names(last, self.started) if self.mode == "refresh" else last.epoch != self.epoch
+        ):
+            return False
+        if put_off is not None:
+            return put_off.not_before is None or put_off.not_before > self.started
+        return not gone or self._new_enough(last) or self._gone_twice(seen)
+
+    def _new_enough(self, last: Sighting) -> bool:
+        """Whether an answer is of this look: what is not settled is asked again on a later day only."""
+        return self.started - last.seen_at < self.second_look
 
     def _conditional(self, asked: Asked, key: str) -> Asked:
         """Ask only for what changed since it was last seen whole: such questions cost GitHub's budget nothing."""
-        seen = self._fitting(asked, key)
-        last = seen[-1] if seen else None
-        if last is None or asked.method != "GET" or last.exchange.status != 200 or "etag" not in last.headers:
+        if asked.method != "GET":
             return asked
-        if last.exchange.redirects or (last.exchange.body_sha256 and not self._blobs.has(last.exchange.body_sha256)):
+        last = next((s for s in reversed(self._fitting(asked, key)) if s.exchange.status == 200), None)
+        if last is None or last.exchange.redirects:
             return asked
-        return replace(asked, headers={**asked.headers, "if-none-match": last.headers["etag"]}, known=last)
+        if "etag" in last.headers:
+            condition = {"if-none-match": last.headers["etag"]}
+        elif "last-modified" in last.headers:
+            condition = {"if-modified-since": last.headers["last-modified"]}
+        else:
+            return asked
+        try:
+            self.answer(last.exchange)
+        except StoreError:
+            return asked
+        return replace(asked, headers={**asked.headers, **condition}, known=last)
 
-    def _unchanged(self, known: Sighting, attempt: int) -> Answer:
+    def _unchanged(self, known: Sighting, attempt: int, sent: Sequence[Sent]) -> Answer:
         self.record.put_exchange(
             known.exchange,
             seen_at=self.clock.now(),
@@ -247,12 +312,14 @@ class Recorder:
             run=self.run,
             epoch=self.epoch,
             headers=known.headers,
+            paper=_paper.get(),
+            sent=sent,
         )
         return self.answer(known.exchange, known.headers)
 
-    def _keep(self, asked: Asked, raw: Raw, attempt: int) -> Answer:
+    def _keep(self, asked: Asked, raw: Raw, attempt: int, sent: Sequence[Sent] = ()) -> Answer:
         if raw.status == 304 and asked.known is not None:
-            return self._unchanged(asked.known, attempt)
+            return self._unchanged(asked.known, attempt, sent)
         secrets = (*self._secrets, *asked.secrets)
         headers = {name: unsigned(redacted(value, secrets)) for name, value in raw.headers.items()}
         kept = [(name, value) for name, value in headers.items() if name in IDENTITY_HEADERS]
@@ -282,82 +349,64 @@ class Recorder:
         )
         volatile = {name: value for name, value in headers.items() if name in SIGHTING_HEADERS}
         self.record.put_exchange(
-            exchange, seen_at=self.clock.now(), attempt=attempt, run=self.run, epoch=self.epoch, headers=volatile
+            exchange,
+            seen_at=self.clock.now(),
+            attempt=attempt,
+            run=self.run,
+            epoch=self.epoch,
+            headers=volatile,
+            paper=_paper.get(),
+            sent=sent,
         )
         return Answer(exchange, raw.body if private else body, volatile)
 
     # The world
 
-    def _from_world(self, asked: Asked) -> Answer:
-        attempt = 1
-        while True:
-            raw = self._follow(asked)
-            answer = self._keep(asked, raw, attempt)
-            limited = RATE_LIMITED in answer.headers
-            if attempt >= self.limits.attempts or not worth_repeating(raw.status, raw.fault, limited):
-                return answer
-            wait = wait_before(attempt, raw.headers, limited, self.clock.now(), self.limits)
-            if wait is None:
-                return answer
-            if limited:
-                parts = urlsplit(raw.final_url)
-                self._pace.hold(parts.hostname or "", parts.path, wait)
-            self.clock.sleep(wait)
-            attempt += 1
+    def _asked_by_one(self, asked: Asked, key: str, says_gone: SaysGone | None) -> Answer:
+        """Ask the world, unless another process does so now: then its answer is ours."""
+        with self._leases.asking(key, self.limits.timeout + self.limits.total_time) as prolong:
+            found = self._from_record(asked, key, says_gone)
+            return found or self._from_world(self._conditional(asked, key), key, says_gone, prolong)
 
-    def _follow(self, asked: Asked) -> Raw:
-        """Send, and follow up to `limits.redirects` redirects, guarding every hop. Credentials stay on their host."""
-        method, url, headers, body = asked.method, asked.url, dict(asked.headers), asked.body
-        chain: list[tuple[int, str]] = []
-        while True:
-            if refusal(url) is not None:
-                return Raw.failed("blocked", url, chain)
-            parts = urlsplit(url)
-            self._pace.wait(parts.hostname or "", parts.path)
-            raw = send(self._transport, replace(asked, method=method, url=url, headers=headers, body=body), self.limits)
-            raw = replace(raw, final_url=url, redirects=tuple(chain))
-            location = raw.headers.get("location")
-            if not asked.follow or raw.status not in (301, 302, 303, 307, 308) or not location:
-                return raw
-            if len(chain) >= self.limits.redirects:
-                return raw
-            chain.append((raw.status, url))
-            try:
-                following = without_default_port(_without_fragment(urljoin(url, location)))
-            except ValueError:
-                return Raw.failed("blocked", url, chain)  # the place it names is no URL
-            if urlsplit(following).hostname != parts.hostname:
-                headers = {name: value for name, value in headers.items() if name not in ("authorization", "cookie")}
-            if raw.status == 303 or (raw.status in (301, 302) and method == "POST"):
-                method, body = ("HEAD" if method == "HEAD" else "GET"), b""
-            url = following
+    def _from_world(self, asked: Asked, key: str, says_gone: SaysGone | None, prolong: Prolong) -> Answer:
+        answer: Answer | None = None
+        until: float | None = None
+        for one in self._outward.tries(asked, prolong):
+            answer, until = self._keep(asked, one.raw, one.number, one.sent), one.until
+        assert answer is not None, "the world is tried at least once"
+        if not carries_login(asked):
+            self._file(asked, key, answer, until, says_gone)
+        return answer
 
-
-def is_gone(exchange: Exchange) -> bool:
-    """Gone answers, and the Hub's 401 for a repository that is missing or private: a stranger cannot tell which."""
-    return exchange.gone or (exchange.status == 401 and dict(exchange.headers).get("x-error-code") == "RepoNotFound")
-
-
-def answers(exchange: Exchange) -> bool:
-    """Whether the exchange says something that asking again would not change by itself; a gone answer says it only
-    twice."""
-    if exchange.status is None:
-        return exchange.fault == "blocked"
-    headers = dict(exchange.headers)
-    if RATE_LIMITED in headers or "cf-mitigated" in headers or exchange.status in (408, 425):
-        return False
-    return exchange.status < 500 and not is_gone(exchange)
-
-
-def fits(exchange: Exchange, limit: int) -> bool:
-    """Whether an answer is what a request that keeps `limit` bytes gets: whole within them, or cut exactly there.
-
-    So one request asked with two limits has two answers in the record, and each is given to its own question.
-    """
-    if TRUNCATED in dict(exchange.headers):
-        return exchange.body_size == limit
-    return exchange.body_size <= limit
-
-
-def _without_fragment(url: str) -> str:
-    return urlunsplit(urlsplit(url)._replace(fragment=""))
+    def _file(self, asked: Asked, key: str, answer: Answer, until: float | None, says_gone: SaysGone | None) -> None:
+        """Write down whether a question is settled, or waits: for what, and until when."""
+        exchange, now = answer.exchange, self.clock.now()
+        known = self.record.waits(self._line, key)
+        said = says_gone(answer) if says_gone is not None and answers(exchange) else None
+        gone = is_gone(exchange) or said is True
+        if gone:
+            seen = self._fitting(asked, key)
+            if is_gone(exchange) or says_gone is None:
+                twice = self._gone_twice(seen)
+            else:
+                twice = self._apart(seen, self._said(says_gone))
+        if twice if gone else answers(exchange):
+            if known is not None:
+                self.record.settled(self._line, key)
+            return
+        tries = (known.tries if known and known.epoch == self.epoch else 0) + (exchange.fault != DEFERRED)
+        later = now + self.second_look if until is None else datetime.fromtimestamp(until, UTC)
+        self.record.put_off(
+            self._line,
+            Waiting(
+                request=key,
+                method=asked.method,
+                url=asked.shown_url,
+                paper=_paper.get(),
+                reason=f"gone once: {exchange.fault or exchange.status}" if gone else trouble(exchange),
+                epoch=self.epoch,
+                put_off_at=now,
+                not_before=None if tries >= self.limits.days else later,
+                tries=tries,
+            ),
+        )

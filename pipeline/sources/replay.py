@@ -21,7 +21,8 @@ import sqlalchemy as sa
 from pipeline import reference
 from pipeline.editions import Edition
 from pipeline.evidence import Json, NotRecorded, Outcome, Receipt, canonical
-from pipeline.record import Sighting, exchanges, receipts, request_of, sightings
+from pipeline.record import Sighting, request_of
+from pipeline.record_tables import exchanges, receipts, sightings
 from pipeline.release.case import Case
 from pipeline.release.folder import same
 from pipeline.release.pack import BLOBS, Pack, PackError

@@ -1,0 +1,171 @@
+"""Lanes and leases in the record's database: what all processes of a store must know to be polite together, and to
+ask nothing twice. Waits on the injected clock alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+import sqlalchemy as sa
+
+from pipeline.evidence import canonical
+from pipeline.record import Record
+from pipeline.record_tables import lanes, leases
+from pipeline.sources.clocks import Clock
+from pipeline.sources.pacing import Lane, Limits, Rule, Turn, heard, held, take
+
+T = TypeVar("T")
+_BETWEEN_LOOKS = 0.25
+"""Seconds between two looks at a question that another process is asking."""
+
+
+class Lanes:
+    """One rhythm, one budget and one breaker for all threads and processes of a record.
+
+    `line` keeps simulated time apart from real time. Every change is one transaction that locks the rows it reads.
+    """
+
+    def __init__(self, record: Record, clock: Clock, limits: Limits, line: str = "") -> None:
+        self._record = record
+        self._clock = clock
+        self._limits = limits
+        self._line = line
+        self._lock = threading.Lock()  # threads wait here; SQLite's own wait sleeps on real time
+
+    def wait(self, rule: Rule, before: Callable[[float], None] = lambda until: None) -> Turn:
+        """Take the next free moment of a lane and sleep till then, or say that it is left alone for now.
+
+        `before` hears of a wait before it begins. A hold that comes in the meantime is waited out too.
+        """
+        while True:
+            turn = self._change(rule, lambda host, lane: take(host, lane, rule, self._now(), self._limits))
+            if not turn.waits:
+                return turn
+            before(turn.until)
+            self._clock.sleep(turn.waits)
+            if self.state(rule.lane).until <= self._now():
+                return turn
+
+    def hold(self, rule: Rule, seconds: float, why: str) -> None:
+        """The host said "not now": nobody asks in this lane before `seconds` from now."""
+        until = self._now() + seconds
+        self._change(rule, lambda host, lane: (host, held(lane, until, why), None))
+
+    def heard(self, rule: Rule, *, failed: bool) -> None:
+        """Whether the host answered at all. Costs nothing while all goes well."""
+        if not failed and not self.state(rule.host).failures:
+            return
+        now = self._now()
+        self._change(rule, lambda host, lane: (heard(host, failed, now, self._limits), lane, None))
+
+    def state(self, key: str) -> Lane:
+        with self._record.engine.connect() as connection:
+            found = connection.execute(sa.select(lanes.c.state).where(lanes.c.key == self._line + key)).scalar()
+        return _lane(found)
+
+    def held_until(self, rule: Rule) -> datetime | None:
+        """Until when this lane is held, or None where it is not."""
+        until = self.state(rule.lane).until
+        return datetime.fromtimestamp(until, UTC) if until > self._now() else None
+
+    def _now(self) -> float:
+        return self._clock.now().timestamp()
+
+    def _change(self, rule: Rule, change: Callable[[Lane, Lane], tuple[Lane, Lane, T]]) -> T:
+        """Apply a rule to host and lane as they are now. Where they are one row, its halves do not touch."""
+        host_key, lane_key = self._line + rule.host, self._line + rule.lane
+        keys = sorted({host_key, lane_key})
+        with self._lock, self._record.engine.begin() as connection:
+            rows = [{"key": key, "state": "{}"} for key in keys]
+            connection.execute(self._record.insert(lanes).values(rows).on_conflict_do_nothing())
+            query = sa.select(lanes.c.key, lanes.c.state).where(lanes.c.key.in_(keys)).order_by(lanes.c.key)
+            known = {key: _lane(text) for key, text in connection.execute(query.with_for_update())}
+            host, lane, result = change(known[host_key], known[lane_key])
+            if host_key == lane_key:
+                host = Lane(
+                    **{**asdict(lane), "failures": host.failures, "rests": host.rests, "rest_until": host.rest_until}
+                )
+            for key, state in {lane_key: lane, host_key: host}.items():
+                if state != known[key]:
+                    text = canonical(asdict(state))
+                    connection.execute(sa.update(lanes).where(lanes.c.key == key).values(state=text))
+        return result
+
+
+def _lane(text: str | None) -> Lane:
+    value = json.loads(text or "{}")
+    return Lane(**{**value, "counts": tuple((place, count) for place, count in value.get("counts", ()))})
+
+
+class Leases:
+    """Who is asking a question now. A lease runs out; that of a dead process of this machine is taken over at once."""
+
+    def __init__(self, record: Record, clock: Clock, line: str = "") -> None:
+        self._record = record
+        self._clock = clock
+        self._line = line
+        self._owner = f"{_machine()} {os.getpid()} {uuid.uuid4().hex}"
+
+    @contextmanager
+    def asking(self, request: str, seconds: float) -> Iterator[Callable[[float], None]]:
+        """Hold the question while it is asked, waiting for whoever asks it now. Gives a function that prolongs the
+        hold until `seconds` after a moment, for waits before the next try."""
+        key = self._line + request
+        while not self._taken(key, seconds):
+            self._clock.sleep(_BETWEEN_LOOKS)
+        try:
+            yield lambda at: self._prolong(key, at + seconds)
+        finally:
+            with self._record.engine.begin() as connection:
+                connection.execute(sa.delete(leases).where(leases.c.request == key, leases.c.owner == self._owner))
+
+    def _taken(self, key: str, seconds: float) -> bool:
+        holder = self._take(key, seconds, leases.c.until <= self._clock.now().timestamp())
+        if holder != self._owner and _dead(holder):
+            holder = self._take(key, seconds, leases.c.owner == holder)
+        return holder == self._owner
+
+    def _take(self, key: str, seconds: float, free: sa.ColumnElement[bool]) -> str:
+        """Take the lease where it is nobody's or `free`; returns who holds it now."""
+        mine = {"owner": self._owner, "until": self._clock.now().timestamp() + seconds}
+        upsert = self._record.insert(leases).values(request=key, **mine)
+        with self._record.engine.begin() as connection:
+            connection.execute(upsert.on_conflict_do_update(index_elements=["request"], set_=mine, where=free))
+            found = connection.execute(sa.select(leases.c.owner).where(leases.c.request == key)).scalar()
+        return found or ""
+
+    def _prolong(self, key: str, until: float) -> None:
+        mine = (leases.c.request == key, leases.c.owner == self._owner)
+        with self._record.engine.begin() as connection:
+            connection.execute(sa.update(leases).where(*mine).values(until=until))
+
+
+def _machine() -> str:
+    """This host and its process numbers: containers may share a name, and count their processes apart."""
+    try:
+        return f"{socket.gethostname()}:{Path('/proc/self/ns/pid').stat().st_ino}"
+    except OSError:
+        return socket.gethostname()
+
+
+def _dead(owner: str) -> bool:
+    """Whether an owner was a process of this machine that is no more. Of other machines nothing is known."""
+    parts = owner.split(" ")
+    if len(parts) != 3 or parts[0] != _machine():
+        return False
+    try:
+        os.kill(int(parts[1]), 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, ValueError):
+        return False
+    return False
