@@ -9,7 +9,7 @@ import polars as pl
 from assets import corpus
 from assets.stages import UNFINISHED, Checked, Stage, Summary, read_rows, write_rows
 from assets.workplace import INFRASTRUCTURE, Workplace
-from pipeline.bundles import Bundle, BundleFile, bundle, take_sample
+from pipeline.bundles import Bundle, BundleFile, Sample, bundle, take_sample
 from pipeline.corpus import Exclusion, PaperRecord
 from pipeline.editions import sample_order
 from pipeline.evidence import Json
@@ -20,22 +20,24 @@ NOT_SAMPLED = "not_sampled"
 def run(work: Workplace, print_: str) -> Summary:
     """Tables `bundles` (the sample, by rank) and `bundle_exclusions` (papers before the last one taken, and those
     beyond)."""
-    from pipeline.sources.fetch import FetchError, fetch_source, fetch_supplement, openreview_from_environment
+    from pipeline.sources import packages
+    from pipeline.sources.trouble import FetchError
 
     edition = work.edition
     records = {r.arxiv_id: r for r in corpus.records(work)}
     ordered = sample_order(records, edition.seed)
-    recorder = work.recorder()
     tokens = {i: work.source_token(i, records[i].version) for i in ordered}
-    client = openreview_from_environment(recorder) if any(r.supplement_path for r in records.values()) else None
+    mirror = edition.live.arxiv_mirror if edition.live and not work.offline else None
+    recorder = work.recorder()
+    supplements = packages.Supplements(recorder, (records[i] for i in ordered))
     done = 0
 
     def outcome(arxiv_id: str) -> Bundle | Exclusion:
         nonlocal done
         record = records[arxiv_id]
         try:
-            source = fetch_source(recorder, record)
-            end = bundle(record, source, fetch_supplement(recorder, record, client), work.store.blobs.put)
+            source = packages.fetch_source(recorder, record, mirror)
+            end = bundle(record, source, supplements.fetch(record), work.store.blobs.put)
         except (FetchError, *INFRASTRUCTURE):
             raise  # no fault of the paper
         except Exception as fault:  # one paper's bytes must not end the run
@@ -47,11 +49,18 @@ def run(work: Workplace, print_: str) -> Summary:
         return end
 
     sample = take_sample(ordered, edition.sample_limit, outcome, _known(work, tokens))
+    if work.offline and _open(sample):
+        # What a service says is gone, it has to say twice: a day passes at once in an offline world.
+        work.clock.sleep(edition.second_look_hours * 3600 + 60)
+        recorder = work.recorder()
+        supplements = packages.Supplements(recorder, (records[i] for i in ordered))
+        settled = {e.key: e for e in sample.excluded} | {b.arxiv_id: b for b in sample.bundles if not _failed(b)}
+        sample = take_sample(ordered, edition.sample_limit, outcome, settled)
     taken, pending, last = sample.bundles, sample.pending, len(sample.ranks)
     if pending and work.take_prefix:
         # The ranks before the first undetermined paper are a uniform sample by themselves.
         taken, pending, last = sample.prefix, (), sample.decided
-    open_ = [b.arxiv_id for b in taken if b.supplement_status == "failed"]
+    open_ = [b.arxiv_id for b in taken if _failed(b)]
     if pending or open_:
         print_ += UNFINISHED
     beyond = [
@@ -80,6 +89,15 @@ def run(work: Workplace, print_: str) -> Summary:
     }
 
 
+def _failed(found: Bundle) -> bool:
+    return found.supplement_status == "failed"
+
+
+def _open(sample: Sample) -> bool:
+    """Whether something in it was not settled."""
+    return bool(sample.pending) or any(_failed(found) for found in sample.bundles)
+
+
 def bundle_row(found: Bundle, rank: int, token: str, record: PaperRecord) -> Json:
     return {**asdict(found), "digest": found.digest, "rank": rank, "token": token, "record": asdict(record)}
 
@@ -101,7 +119,7 @@ def _known(work: Workplace, tokens: dict[str, str]) -> dict[str, Bundle | Exclus
         return {}
     rows = read_rows(work, "bundles")
     known = {row["arxiv_id"]: bundle_of(row) for row in rows if tokens.get(row["arxiv_id"]) == row["token"]}
-    return {i: b for i, b in known.items() if b.supplement_status != "failed"}
+    return {i: b for i, b in known.items() if not _failed(b)}
 
 
 def check(work: Workplace) -> Checked:
@@ -115,7 +133,7 @@ STAGE = Stage(
     name="bundles",
     after=("corpus",),
     tables=("bundles", "bundle_exclusions"),
-    rules=("pipeline.bundles", "pipeline.sources.fetch"),
+    rules=("pipeline.bundles", "pipeline.sources.packages"),
     parts=("sample", "bundles"),
     run=run,
     check=check,

@@ -156,7 +156,8 @@ def _folder(place: Path) -> dict[str, bytes]:
 
 def _listed(arxiv_id: str, version: int | None, way: Way) -> tuple[PaperRecord, Source | Exclusion]:
     """Metadata and source of a paper on arXiv, or on the world's."""
-    from pipeline.sources.fetch import fetch_metadata, fetch_source
+    from pipeline.sources.fetch import fetch_metadata
+    from pipeline.sources.packages import fetch_source
 
     assert way.recorder is not None
     where = "arXiv" if way.world is None else way.words

@@ -7,12 +7,13 @@ be determined is an exclusion too, but one to be tried again, never a statement 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from typing import Literal
 from urllib.parse import parse_qs, urlsplit
+
+from pipeline.titles import folded, likeness, people, same_people, titles_agree
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,12 +47,15 @@ class ArxivMetadata:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Note:
-    """What OpenReview says about one forum. `supplement_path`: its attachment, None where the note names none."""
+    """What OpenReview says about one forum. `supplement_path`: its attachment, None where the note names none.
+    `number`: the note's number within its venue `domain`."""
 
     forum_id: str
     title: str
     authors: tuple[str, ...] = ()
     supplement_path: str | None = None
+    number: int | None = None
+    domain: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,6 +72,21 @@ class PaperRecord:
     categories: tuple[str, ...]
     supplement_path: str | None
     index_key: str
+    note_number: int | None = None
+    note_domain: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """What a search for an entry's arXiv id, by title and authors, came to. `detail`: a sentence where it found none.
+
+    none: the search was complete and nothing fits. ambiguous: several papers fit equally well. undetermined: the search
+    was not answered.
+    """
+
+    outcome: Literal["found", "none", "ambiguous", "undetermined"]
+    arxiv_id: str | None = None
+    detail: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -135,6 +154,34 @@ def forum_of(url: str) -> str | None:
     return next(iter(parse_qs(parts.query).get("id", [])), None)
 
 
+def note_entries(notes: Iterable[Note], source: str) -> tuple[IndexEntry, ...]:
+    """A venue's notes as entries, by forum id; their arXiv ids are to be found (see `found_among`)."""
+    return tuple(
+        IndexEntry(title=note.title, forum_id=note.forum_id, authors=note.authors, source=source, row=number)
+        for number, note in enumerate(sorted(notes, key=lambda note: note.forum_id))
+    )
+
+
+MARGIN = 0.1
+"""By so much the best of several fitting titles has to be more alike than the next."""
+
+
+def found_among(entry: IndexEntry, candidates: Iterable[ArxivMetadata]) -> Found:
+    """The paper among a complete search's candidates that the entry's title and authors name."""
+    fitting: list[tuple[float, str, str]] = []
+    for one in {c.arxiv_id: c for c in candidates}.values():
+        alike = likeness(entry.title, one.title, entry.authors, one.authors)
+        if alike is not None:
+            fitting.append((-alike, one.arxiv_id, one.title))
+    if not fitting:
+        return Found(outcome="none", detail="arXiv has no paper with its title and authors")
+    best, *rest = sorted(fitting)
+    if rest and (rest[0][0] == best[0] or (-best[0] < 1.0 and rest[0][0] - best[0] < MARGIN)):
+        several = "; ".join(f"{arxiv_id} {title!r}" for _, arxiv_id, title in [best, *rest][:4])
+        return Found(outcome="ambiguous", detail=f"several papers on arXiv fit its title and authors: {several}")
+    return Found(outcome="found", arxiv_id=best[1])
+
+
 def _text(value: object) -> str:
     return "" if value is None else " ".join(str(value).split())
 
@@ -152,31 +199,40 @@ def papers(
     metadata: Mapping[str, ArxivMetadata | None],
     notes: Mapping[str, Note] | None = None,
     pinned: Mapping[str, int] | None = None,
+    found: Mapping[str, Found] | None = None,
 ) -> tuple[tuple[PaperRecord, ...], tuple[Exclusion, ...]]:
     """The corpus: records by arXiv id, and exclusions in index order.
 
     `metadata`: by version-less id; None says that arXiv answered and does not know the id, a missing key that it has
     not answered yet. `notes`: by forum id, the only way a supplement is joined to a paper. `pinned`: versions that an
-    earlier build has fixed. The first of several entries for one paper counts.
+    earlier build has fixed. `found`: by entry key, what a search established where the index names no arXiv id. The
+    first of several entries for one paper counts.
     """
-    notes, pinned = notes or {}, pinned or {}
+    notes, pinned, found = notes or {}, pinned or {}, found or {}
     records: dict[str, PaperRecord] = {}
     exclusions: list[Exclusion] = []
     by_forum: dict[str, str] = {}
     by_title: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
     for entry in entries:
-        found = valid_arxiv_id(entry.arxiv_id) if entry.arxiv_id else None
+        search = found.get(entry.key)
+        named = entry.arxiv_id or (search.arxiv_id if search else None) or ""
 
         def out(reason: str, detail: str, entry: IndexEntry = entry) -> None:
             exclusions.append(Exclusion(key=entry.key, title=entry.title, stage="corpus", reason=reason, detail=detail))
 
-        if not entry.arxiv_id or not entry.arxiv_id.strip():
-            out("no_arxiv_id", "the index names no arXiv id")
+        if not named.strip():
+            if search is None or search.outcome == "none":
+                out("no_arxiv_id", search.detail if search else "the index names no arXiv id")
+            elif search.outcome == "ambiguous":
+                out("ambiguous_arxiv_id", search.detail)
+            else:
+                out(UNDETERMINED, f"{search.detail}; build again to search once more")
             continue
-        if found is None:
-            out("malformed_arxiv_id", f"{entry.arxiv_id[:80]!r} is no arXiv id")
+        parsed = valid_arxiv_id(named)
+        if parsed is None:
+            out("malformed_arxiv_id", f"{named[:80]!r} is no arXiv id")
             continue
-        arxiv_id, version = found
+        arxiv_id, version = parsed
         note = notes.get(entry.forum_id) if entry.forum_id else None
         authors = entry.authors or (note.authors if note else ())
         if arxiv_id in records:
@@ -193,11 +249,11 @@ def papers(
             out("unknown_to_arxiv", f"arXiv answered and knows no {arxiv_id}")
             continue
         if not titles_agree(entry.title, told.title, authors, told.authors):
-            by = f" by {_people(authors)}" if authors else " (no authors known)"
-            out("mismatch", f"{arxiv_id}: index: {entry.title!r}{by}; arXiv: {told.title!r} by {_people(told.authors)}")
+            by = f" by {people(authors)}" if authors else " (no authors known)"
+            out("mismatch", f"{arxiv_id}: index: {entry.title!r}{by}; arXiv: {told.title!r} by {people(told.authors)}")
             continue
         same = by_title.setdefault(folded(told.title), [])
-        twin = next((other for other, people in same if _same_people(told.authors, people) is not False), None)
+        twin = next((other for other, theirs in same if same_people(told.authors, theirs) is not False), None)
         if twin is not None:
             out("duplicate_substance", f"{arxiv_id}: same title and authors as {twin}")
             continue
@@ -215,6 +271,8 @@ def papers(
             categories=told.categories,
             supplement_path=note.supplement_path if note else None,
             index_key=entry.key,
+            note_number=note.number if note else None,
+            note_domain=note.domain if note else "",
         )
     return tuple(records[key] for key in sorted(records)), tuple(exclusions)
 
@@ -231,110 +289,3 @@ def unaccounted(began: Iterable[str], ended: Iterable[str]) -> tuple[str, ...]:
     """
     starts, ends = Counter(began), Counter(ended)
     return tuple(sorted(key for key in starts | ends if not starts[key] == ends[key] == 1))
-
-
-# ------------------------------------------------------------------------------------------------ titles and authors
-
-SAME_TITLE = 0.90
-"""Titles this similar are the same where nothing else is known. Foreign pairs of the published pool stay below 0.8."""
-SAME_AUTHORS = 0.6
-"""Share of the longer author list that both lists hold, from which a renamed title is believed."""
-SHARED_WORDS = 0.25
-"""Share of the shorter title's telling words that a renamed paper keeps: one group writes several papers a year."""
-
-_STOP = frozenset(
-    re.findall(
-        r"\w+",
-        "a an and are as at beyond by can do does for from how in into is it its more not of on or over that the to "
-        "toward towards via what when which why with without we you your one two all using based learning model models "
-        "method",
-    )
-)
-
-
-def titles_agree(a: str, b: str, authors_a: Sequence[str] = (), authors_b: Sequence[str] = ()) -> bool:
-    """Whether two titles name one paper.
-
-    Equal or nearly equal titles agree unless both author lists are known and share nobody. Renamed ones agree if the
-    lists are largely the same and the titles still share a telling word. Without authors only near equality counts.
-    """
-    same = _same_people(authors_a, authors_b)
-    near = title_similarity(a, b) >= SAME_TITLE
-    if same is None:
-        return near
-    if near:
-        return same
-    most = max(len(set(authors_a)), len(set(authors_b)))
-    return _shared(authors_a, authors_b) >= SAME_AUTHORS * most and _word_overlap(a, b) >= SHARED_WORDS
-
-
-def folded(text: str) -> str:
-    """A title as it is compared: no case, accents, TeX, punctuation or spacing."""
-    text = re.sub(r"\\[a-zA-Z]+|[${}\\^_]", " ", text)
-    plain = unicodedata.normalize("NFKD", text.casefold())
-    plain = "".join(c for c in plain if not unicodedata.combining(c))
-    return " ".join(re.findall(r"\w+", plain))
-
-
-def title_similarity(a: str, b: str) -> float:
-    """0 … 1, of the folded titles."""
-    one, two = folded(a), folded(b)
-    if not one or not two:
-        return 0.0
-    return SequenceMatcher(None, one, two, autojunk=False).ratio()
-
-
-def _words(title: str) -> set[str]:
-    # A crude stem, so that "generative" and "generation", "model" and "models" meet.
-    return {word[:6] for word in folded(title).split() if word not in _STOP and len(word) > 2}
-
-
-def _word_overlap(a: str, b: str) -> float:
-    one, two = _words(a), _words(b)
-    return len(one & two) / min(len(one), len(two)) if one and two else 0.0
-
-
-def _same_people(a: Sequence[str], b: Sequence[str]) -> bool | None:
-    """Whether two author lists share anybody; None where either is unknown."""
-    if not a or not b:
-        return None
-    return _shared(a, b) > 0
-
-
-def _shared(a: Sequence[str], b: Sequence[str]) -> int:
-    left = [_name(author) for author in b]
-    count = 0
-    for author in map(_name, a):
-        match = next((k for k, other in enumerate(left) if _same_name(author, other)), None)
-        if match is not None:
-            del left[match]
-            count += 1
-    return count
-
-
-def _name(author: str) -> tuple[str, ...]:
-    return tuple(folded(author.replace("-", " ").replace(".", " ")).split())
-
-
-def _same_name(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
-    """Every part of the shorter name is in the longer one, as a word or an initial, and at least one as a word.
-
-    Order does not count: "Rao, Jackie", "Wei Wang" for "Wang Wei".
-    """
-    short, long = sorted((a, b), key=len)
-    rest = list(long)
-    words = 0
-    for part in sorted(short, key=len, reverse=True):
-        whole = next((r for r in rest if r == part), None)
-        if whole is None:
-            whole = next((r for r in rest if 1 in (len(r), len(part)) and r[0] == part[0]), None)
-            if whole is None:
-                return False
-        elif len(part) > 1:
-            words += 1
-        rest.remove(whole)
-    return words > 0
-
-
-def _people(authors: Sequence[str]) -> str:
-    return ", ".join(authors[:3]) + (" et al." if len(authors) > 3 else "") if authors else "nobody"

@@ -17,15 +17,14 @@ from pipeline.corpus import (
     Exclusion,
     IndexEntry,
     Note,
-    folded,
     forum_of,
     index_entries,
     mismatches,
     papers,
-    titles_agree,
     unaccounted,
     valid_arxiv_id,
 )
+from pipeline.titles import folded, titles_agree
 
 SHARED = Path(__file__).resolve().parents[2] / ".." / "shared"
 AUTHORS = ("Ada Stone", "Bo Chen", "Cy Park")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,20 +18,16 @@ from pipeline.editions import load as load_edition
 from pipeline.offline.server import OfflineWorld
 from pipeline.offline.transports import WorldTransport
 from pipeline.sources.clocks import SimulatedClock
-from pipeline.sources.fetch import (
-    FetchError,
-    fetch_index,
-    fetch_metadata,
-    fetch_notes,
-    fetch_source,
-    fetch_supplement,
-    read_rows,
-)
+from pipeline.sources.fetch import fetch_index, fetch_metadata, read_rows
+from pipeline.sources.openreview_notes import fetch_notes
+from pipeline.sources.packages import fetch_source, fetch_supplement
 from pipeline.sources.recorder import Recorder
+from pipeline.sources.trouble import FetchError
 from pipeline.store import Store
 
 MAIN = "\\documentclass{article}\n\\begin{document}\nWords.\n\\end{document}\n"
 VENUE = "Tiny.cc/2025/Conference"
+VENUES = (VENUE,)
 
 
 def paper(root: Path, arxiv_id: str, **facts: object) -> None:
@@ -95,7 +92,7 @@ def test_a_worlds_papers_go_from_index_to_bundles_with_everything_accounted_for(
     with world:
         rec = recorder(tmp_path, WorldTransport(world))
         entries = fetch_index(edition, rec, world.papers())
-        notes = fetch_notes(rec, VENUE, [e.forum_id for e in entries if e.forum_id])
+        notes = fetch_notes(rec, VENUES, [e.forum_id for e in entries if e.forum_id])
         metadata = fetch_metadata(rec, [e.arxiv_id for e in entries if e.arxiv_id])
         records, excluded = papers(entries, metadata, notes)
         assert not excluded
@@ -108,7 +105,7 @@ def test_a_worlds_papers_go_from_index_to_bundles_with_everything_accounted_for(
     assert isinstance(second, Bundle)
     assert (second.source_kind, second.supplement_status) == ("gzip", "none")
     reasons = {k: e.reason for k, e in ends.items() if isinstance(e, Exclusion)}
-    assert reasons == {"2505.00003": "not_latex", "2505.00004": "not_latex", "2505.00005": "no_source"}
+    assert reasons == {"2505.00003": "not_latex", "2505.00004": "not_latex", "2505.00005": "undetermined"}
 
 
 def test_metadata_is_asked_in_batches_and_an_unknown_id_is_known_to_be_unknown(
@@ -147,10 +144,11 @@ def test_arxiv_in_trouble_says_nothing_about_any_id(tmp_path: Path, response: ht
 @pytest.mark.parametrize(
     ("status", "body", "state"),
     [
-        (200, b"\x1f\x8b", "here"),
+        (200, gzip.compress(b"\\documentclass{article}"), "here"),
+        (200, gzip.compress(b"x" * 9000)[:-9], "undetermined"),
         (200, b"", "undetermined"),
-        (404, b"none", "absent"),
-        (410, b"", "absent"),
+        (404, b"none", "undetermined"),
+        (410, b"", "undetermined"),
         (403, b"rate limit exceeded", "undetermined"),
         (403, b"no", "undetermined"),
         (429, b"", "undetermined"),
@@ -158,9 +156,7 @@ def test_arxiv_in_trouble_says_nothing_about_any_id(tmp_path: Path, response: ht
         (503, b"Just a moment...", "undetermined"),
     ],
 )
-def test_only_a_definite_answer_says_that_a_file_is_not_there(
-    tmp_path: Path, status: int, body: bytes, state: str
-) -> None:
+def test_no_single_answer_says_that_a_file_is_not_there(tmp_path: Path, status: int, body: bytes, state: str) -> None:
     rec = answering(tmp_path, lambda _: httpx2.Response(status, content=body))
     source, supplement = fetch_source(rec, record()), fetch_supplement(rec, record())
     assert (source.state, supplement.state) == (state, state)
@@ -181,7 +177,7 @@ def test_without_forum_or_named_supplement_openreview_is_not_asked(tmp_path: Pat
         raise AssertionError(request.url)
 
     rec = answering(tmp_path, never)
-    assert fetch_notes(rec, VENUE, []) == {}
+    assert fetch_notes(rec, VENUES, []) == {}
     assert fetch_supplement(rec, record(forum_id=None)).state == "none"
     assert fetch_supplement(rec, record(path=None)).state == "none"
 
@@ -193,7 +189,7 @@ def test_a_challenge_names_the_two_variables_and_is_never_no_supplement(
     monkeypatch.delenv("OPENREVIEW_PASSWORD", raising=False)
     body = {"name": "ChallengeRequiredError", "message": "Please complete the challenge", "status": 403}
     rec = answering(tmp_path, lambda _: httpx2.Response(403, json=body))
-    for ask in (lambda: fetch_notes(rec, VENUE, ["F1"]), lambda: fetch_supplement(rec, record())):
+    for ask in (lambda: fetch_notes(rec, VENUES, ["F1"]), lambda: fetch_supplement(rec, record())):
         with pytest.raises(FetchError, match=r"OPENREVIEW_USERNAME and.*OPENREVIEW_PASSWORD"):
             ask()
 
@@ -205,7 +201,7 @@ def test_a_login_opens_a_challenged_world(tmp_path: Path, world: OfflineWorld, m
     monkeypatch.setenv("OPENREVIEW_PASSWORD", "a-long-secret")
     with world:
         rec = recorder(tmp_path, WorldTransport(world))
-        notes = fetch_notes(rec, VENUE, ["F1", "F2"])
+        notes = fetch_notes(rec, VENUES, ["F1", "F2"])
         assert [bool(n.supplement_path) for n in notes.values()] == [True, False]
         assert fetch_supplement(rec, record()).state == "here"
 
@@ -215,19 +211,33 @@ def test_a_wrong_venue_is_an_error_and_not_a_conference_without_supplements(
 ) -> None:
     with world:
         rec = recorder(tmp_path, WorldTransport(world))
-        with pytest.raises(FetchError, match="venue id"):
-            fetch_notes(rec, "Elsewhere", [f"X{n}" for n in range(60)])
-        assert set(fetch_notes(rec, "Elsewhere", ["F1", "F9"])) == {"F1"}
+        with pytest.raises(FetchError, match="lists no notes for venue Elsewhere"):
+            fetch_notes(rec, (VENUE, "Elsewhere"), ["F1"])
+        with pytest.raises(FetchError, match="60 of the index's 60 forums"):
+            fetch_notes(rec, VENUES, [f"X{n}" for n in range(60)])
+        assert set(fetch_notes(rec, VENUES, ["F1", "F9"])) == {"F1"}
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_an_index_of_ones_own_keeps_ids_as_text(tmp_path: Path, edition: Edition, ending: str) -> None:
+def test_an_index_of_ones_own_keeps_ids_as_text(tmp_path: Path, ending: str) -> None:
     frame = pl.DataFrame({"title": ["One", "Two"], "arxiv_id": ["2505.12340", None]})
     path = tmp_path / f"index.{ending}"
     {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}[ending](path)  # type: ignore[operator]
+    (tmp_path / "own.toml").write_text(f'extends = "sample-2025"\n[live]\nindex_file = "index.{ending}"\n')
     rec = answering(tmp_path, lambda _: httpx2.Response(500))
-    entries = fetch_index(edition, rec, file=path)
+    entries = fetch_index(load_edition(tmp_path / "own.toml"), rec, world=[{"title": "not asked"}])
     assert [(e.title, e.arxiv_id) for e in entries] == [("One", "2505.12340"), ("Two", None)]
+    path.unlink()
+    with pytest.raises(FetchError, match=r"no index file there .*correct live\.index_file"):
+        fetch_index(load_edition(tmp_path / "own.toml"), rec)
+
+
+def test_a_file_without_titles_is_no_index(tmp_path: Path) -> None:
+    (tmp_path / "index.csv").write_text("name,id\nOne,2505.12340\n")
+    (tmp_path / "own.toml").write_text('extends = "sample-2025"\n[live]\nindex_file = "index.csv"\n')
+    rec = answering(tmp_path, lambda _: httpx2.Response(500))
+    with pytest.raises(FetchError, match="wants columns title, arxiv_id"):
+        fetch_index(load_edition(tmp_path / "own.toml"), rec)
 
 
 @pytest.mark.parametrize(("name", "data"), [("x.parquet", b"PAR1 no"), ("x.jsonl", b"{"), ("x.xlsx", b"")])

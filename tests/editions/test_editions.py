@@ -39,7 +39,16 @@ def test_every_shipped_edition_loads_under_its_own_name(name):
 
 
 def test_the_shipped_editions_are_these():
-    assert shipped() == ["neurips-2025", "sample-2025", "sample-2025-cap24"]
+    assert shipped() == ["iclr-2025", "icml-2025", "neurips-2025", "sample-2025", "sample-2025-cap24"]
+
+
+@pytest.mark.parametrize("name", ["icml-2025", "iclr-2025"])
+def test_conferences_without_a_ready_index_are_listed_by_their_openreview_venue(name):
+    e = load(name)
+    assert e.live is not None
+    assert (e.live.index_dataset, e.live.index_file) == (None, None)
+    assert e.venues == (e.venue,)
+    assert 0 < e.corpus.min_kept < e.corpus.min_papers
 
 
 def test_neurips_2025_has_the_published_settings():
@@ -228,6 +237,28 @@ def test_every_setting_is_read_by_some_stage_or_only_names_the_edition():
     for stage in ("corpus", "sample", "bundles", "classification", "rows", "selection", "audit", "release", "drift"):
         read |= edition.part(stage).keys()
     assert set(type(edition).model_fields) - read == {"name", "extends"}
+
+
+def test_an_edition_has_one_index(tmp_path):
+    two = BASE.replace('world = "a-world"', '') + '\n[live]\nindex_dataset = "a/b"\nindex_file = "mine.csv"\n'
+    with pytest.raises(EditionError, match="index_file: index_dataset is an index too"):
+        load(_write(tmp_path, "two", two))
+
+
+@pytest.mark.parametrize("mirror", ["ftp://x/", "https://", "/src", "https://x/?q=1", "https://x/a b"])
+def test_a_mirror_is_a_plain_web_address(tmp_path, mirror):
+    with pytest.raises(EditionError, match=r"live\.arxiv_mirror"):
+        load(_write(tmp_path, "m", BASE + f'\n[live]\narxiv_mirror = "{mirror}"\n'))
+
+
+def test_where_an_index_or_a_snapshot_lies_is_no_setting(tmp_path):
+    live = '\n[live]\nindex_file = "{0}mine.csv"\narxiv_snapshot = "{0}arxiv.jsonl"\n'
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    one, two = (load(_write(tmp_path / n, "e", BASE + live.format(f"{n}{n}/"))) for n in ("a", "b"))
+    assert one.hash == two.hash
+    assert one.settings()["live"]["index_file"] == "mine.csv"
+    assert one.beside("aa/mine.csv") == tmp_path / "a" / "aa" / "mine.csv"
 
 
 def test_a_stage_that_does_not_exist_has_no_part():

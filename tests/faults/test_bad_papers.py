@@ -42,7 +42,7 @@ def failing(
 def built(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
     from assets import classification
     from classifiers import agent
-    from pipeline.sources import fetch
+    from pipeline.sources import packages
 
     bad = tiny.make(
         tmp_path_factory.mktemp("bad") / "tiny", ALL, sample=len(ALL), pool_size=3, eval_size=3, dev_per_tier=0
@@ -58,7 +58,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
     with pytest.MonkeyPatch.context() as patched:
         told = RuntimeError("the model fell over")
         failing(agent.run_episode, episode_fails, told, patched, agent)
-        failing(fetch.fetch_source, lambda _, record: record.arxiv_id == FETCH, OSError("a bad disk"), patched, fetch)
+        bad_disk = OSError("a bad disk")
+        failing(packages.fetch_source, lambda _, record, *__: record.arxiv_id == FETCH, bad_disk, patched, packages)
         rule = ZeroDivisionError("hours per nothing")
         failing(
             classification.derivation,
