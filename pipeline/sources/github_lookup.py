@@ -21,12 +21,14 @@ from pipeline.sources.clients import github_client
 from pipeline.sources.github_tokens import Tokens
 from pipeline.sources.outcomes import Verdict, json_of, refused
 from pipeline.sources.reach import Reach
-from pipeline.sources.recorder import Answer, Recorder
+from pipeline.sources.recorder import Answer, Recorder, is_gone
 from pipeline.textfiles import readable
 
 URL = "https://api.github.com/graphql"
 BATCH = 25
-"""Questions a call. Their connections are far below the node limit; blobs and trees cost time, not nodes."""
+"""Repositories a call. Their connections are far below the node limit; blobs and trees cost time, not nodes."""
+_QUESTIONS = 3 * BATCH
+"""Questions a call: papers that name one repository ask for its commit at different dates."""
 _GIVE_UP = 6
 """Calls in a row that say nothing of any repository, before the service counts as down."""
 READMES = ("README.md", "readme.md", "README.rst", "README")
@@ -131,6 +133,15 @@ def part(told: Json, alias: str) -> dict[str, Any] | None:
     return None
 
 
+def _forbidden(told: Json, alias: str) -> bool:
+    """Whether GitHub refuses this one repository (blocked, or an organisation's wish): asking again changes nothing."""
+    errors = told.get("errors") if isinstance(told, dict) else None
+    return any(
+        isinstance(error, dict) and error.get("type") == "FORBIDDEN" and error.get("path") == [alias]
+        for error in errors or ()
+    )
+
+
 def says_gone(answer: Answer) -> bool | None:
     """Whether an answer says that there is no such repository; None where it says nothing."""
     told = part(json_of(answer), "r0") if answer.status == 200 else None
@@ -155,17 +166,18 @@ def ask(reach: Reach, question: Question) -> Answer:
 def known(reach: Reach, name: tuple[str, str]) -> Known | Verdict | None:
     """A repository, or what became of it; None where the REST API has to say, as it does to strangers.
 
-    That there is none is believed of nobody who was asked with a token: its page is looked at as a stranger, and
-    is gone or not by the rule of two looks.
+    That there is none, or that it is blocked, is not believed of an answer to a token: its page is looked at as a
+    stranger, and is gone or not by the rule of two looks.
     """
     if not reach.tokens:
         return None
     answer = ask(reach, Question("/".join(name).lower()))
-    gone = says_gone(answer)
+    gone, blocked = says_gone(answer), answer.status == 200 and _forbidden(json_of(answer), "r0")
+    if gone or blocked:
+        page = reach.recorder.ask("HEAD", f"https://github.com/{'/'.join(name)}")
+        return refused(page, reach.recorder) if gone or is_gone(page.exchange) else None
     if gone is None:
         return None
-    if gone:
-        return refused(reach.recorder.ask("HEAD", f"https://github.com/{'/'.join(name)}"), reach.recorder)
     node = json_of(answer)["data"]["r0"]
     branch = node["defaultBranchRef"] or {}
     commit = branch.get("target") or {}
@@ -237,8 +249,9 @@ class LookedUp:
 def look_up(recorder: Recorder, tokens: Tokens, questions: Sequence[Question]) -> LookedUp:
     """Ask all questions that the record does not answer, in batches.
 
-    A call that fails is halved and asked again, so that one repository that GitHub cannot digest costs the others
-    nothing; a question that fails by itself is left. So is everything once `_GIVE_UP` calls in a row told nothing.
+    What a call did not tell is halved and asked again, so that one repository that GitHub cannot digest costs the
+    others nothing; a question that fails by itself is left. So is everything once `_GIVE_UP` calls in a row told
+    nothing.
     """
     found = LookedUp()
     if not tokens:
@@ -247,7 +260,7 @@ def look_up(recorder: Recorder, tokens: Tokens, questions: Sequence[Question]) -
     wanted = sorted(set(questions))
     todo = [question for question in wanted if _recalled(recorder, question) is None]
     found.known = len(wanted) - len(todo)
-    waiting = [todo[start : start + BATCH] for start in range(0, len(todo), BATCH)]
+    waiting = _batches(todo)
     silent = 0
     while waiting:
         batch = waiting.pop(0)
@@ -261,6 +274,17 @@ def look_up(recorder: Recorder, tokens: Tokens, questions: Sequence[Question]) -
     return found
 
 
+def _batches(questions: Sequence[Question]) -> list[list[Question]]:
+    """Questions in order, those about one repository together where they fit."""
+    made: list[list[Question]] = []
+    for question in questions:
+        full = not made or (len({q.repo for q in made[-1]} | {question.repo}) > BATCH or len(made[-1]) >= _QUESTIONS)
+        if full:
+            made.append([])
+        made[-1].append(question)
+    return made
+
+
 def _ask_batch(recorder: Recorder, client: Any, batch: list[Question], found: LookedUp) -> list[Question]:
     """One call, its parts recorded. Returns the questions that it did not answer."""
     found.calls += 1
@@ -272,11 +296,11 @@ def _ask_batch(recorder: Recorder, client: Any, batch: list[Question], found: Lo
             return batch
     whole = recorder.answer(made[-1], headers)
     told = json_of(whole) if whole.status == 200 else None
-    rest = []
+    rest: list[Question] = []
     for n, question in enumerate(batch):
         mine = part(told, f"r{n}")
         if mine is None:
-            rest.append(question)
+            (found.left if _forbidden(told, f"r{n}") else rest).append(question)
             continue
         if mine["data"]["r0"] is None:
             found.gone += 1

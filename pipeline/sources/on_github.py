@@ -1,4 +1,4 @@
-"""Five probes of GitHub: two searches, overview, tree, file."""
+"""Four probes of GitHub: two searches, overview, tree. Files: `github_files`."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from pipeline.sources.github_bytes import opened
 from pipeline.sources.github_lookup import Known
 from pipeline.sources.github_trees import Listing, follow, place_of, tree_of
 from pipeline.sources.outcomes import Finding, Verdict, json_of, refused, undetermined
-from pipeline.sources.reach import Reach, lfs_size
-from pipeline.sources.reading import MEGABYTE, Entry, about_files, coming_soon, front_page, links_in, names_paper
+from pipeline.sources.reach import Reach
+from pipeline.sources.reading import Entry, about_files, coming_soon, front_page, links_in, names_paper
 from pipeline.sources.recorder import Answer
 from pipeline.textfiles import readable
 
 _NAME = re.compile(r"(?:https?://)?(?:www\.)?(?:github\.com/)?([\w.-]+)/([\w.-]+?)(?:\.git)?(?:[/?#].*)?", re.ASCII)
 NAMED = 20
 """Results of a search that its facts name."""
-_SHOWN = 200
+SHOWN = 200
+"""Entries of a list that an agent is shown."""
 _README_CHARS = 12_000
-_FILE_CHARS = 40_000
 
 
 def split_name(repo: str) -> tuple[str, str] | None:
@@ -33,7 +33,7 @@ def split_name(repo: str) -> tuple[str, str] | None:
     return (match[1], match[2]) if match and match[2] not in (".", "..") else None
 
 
-def _subject(full_name: str) -> str:
+def subject_of(full_name: str) -> str:
     return f"github:{full_name}".lower()
 
 
@@ -125,7 +125,7 @@ def tree(reach: Reach, repo: str, path: str, ref: str | None) -> Finding:
         if not prefix or entry["path"] == prefix or entry["path"].startswith(f"{prefix}/")
     ]
     content = {k: v for k, v in finding.content.items() if k in ("repo", "commit", "error", "truncated")}
-    content |= {"path": prefix, "entries": shown[:_SHOWN], "more": max(0, len(shown) - _SHOWN)}
+    content |= {"path": prefix, "entries": shown[:SHOWN], "more": max(0, len(shown) - SHOWN)}
     return Finding(
         outcome=finding.outcome, reason=finding.reason, subject=finding.subject, facts=finding.facts, content=content
     )
@@ -149,7 +149,7 @@ def _repository(reach: Reach, repo: str, ref: str | None, *, readme: bool) -> Fi
     if known is not None and not known.at_head(ref):
         known = None  # it knows the head and nothing else
     branch = ref or str(told.get("default_branch") or "HEAD")
-    listing = _listing(reach, full_name, branch, known)
+    listing = listing_of(reach, full_name, branch, known)
     if isinstance(listing, tuple):
         return _closed(asked, listing, facts, full_name)
     at = str(listing.commit or branch)
@@ -190,12 +190,12 @@ def _repository(reach: Reach, repo: str, ref: str | None, *, readme: bool) -> Fi
     if listing.truncated and not facts["code_files"]:
         return _closed(asked, undetermined("tree_truncated"), facts, full_name)
     if readme:
-        content["tree"] = content["tree"][:_SHOWN]
+        content["tree"] = content["tree"][:SHOWN]
     content |= {key: facts[key] for key in ("weights_open", "data_open", "release_assets") if key in facts}
     return Finding(
         outcome=Outcome.AVAILABLE,
         reason="repository is empty" if listing.empty else f"{facts['code_files']} code files",
-        subject=_subject(full_name),
+        subject=subject_of(full_name),
         facts=facts,
         content=content,
     )
@@ -213,7 +213,7 @@ def _told(reach: Reach, asked: str) -> Mapping[str, Any] | Verdict:
     return told if verdict is None else verdict
 
 
-def _listing(reach: Reach, full_name: str, ref: str, known: Known | None) -> Listing | Verdict:
+def listing_of(reach: Reach, full_name: str, ref: str, known: Known | None) -> Listing | Verdict:
     """The files at `ref`; those of the head without a further question where no folder hides any."""
     whole = known.whole_tree() if known is not None else None
     if known is None or (known.commit and whole is None):
@@ -229,7 +229,7 @@ def _closed(asked: str, verdict: Verdict, facts: dict[str, Json] | None = None, 
     return Finding(
         outcome=outcome,
         reason=reason,
-        subject=_subject(full_name or asked),
+        subject=subject_of(full_name or asked),
         facts=facts or {"asked": asked},
         content={"repo": full_name or asked, "error": f"{outcome}: {reason}"},
     )
@@ -273,7 +273,7 @@ def _readme(
     if known is not None and (path := front_page(e.path for e in entries)) in known.readmes:
         return known.readmes[str(path)]
     answer = reach.github(f"/repos/{full_name}/readme?ref={quote(ref, safe='')}")
-    text = _text_of(answer)
+    text = text_of(answer)
     if text is None:
         if answer.status != 404:
             unseen.append("readme")
@@ -281,7 +281,7 @@ def _readme(
     return text
 
 
-def _text_of(answer: Answer) -> str | None:
+def text_of(answer: Answer) -> str | None:
     told = json_of(answer)
     if answer.status != 200 or not isinstance(told, dict) or told.get("encoding") != "base64":
         return None
@@ -304,58 +304,3 @@ def _assets(reach: Reach, full_name: str, unseen: list[str]) -> list[dict[str, J
         for a in r.get("assets") or ()
         if isinstance(a, dict) and a.get("state", "uploaded") == "uploaded"
     ][:50]
-
-
-def file(reach: Reach, repo: str, path: str, ref: str | None) -> Finding:
-    """One file: its text, or what it is where it is no text."""
-    name = split_name(repo)
-    clean = path.strip().strip("/")
-    if name is None or not clean or any(part in ("", ".", "..") for part in clean.split("/")):
-        return invalid(f"github:{repo.strip().lower()[:100]}", "a file is owner/name and a path inside it")
-    asked = "/".join(name)
-    at = f"?ref={quote(ref, safe='')}" if ref else ""
-    answer = reach.github(f"/repos/{asked}/contents/{quote(clean)}{at}")
-    told, verdict = json_of(answer), refused(answer, reach.recorder)
-    facts: dict[str, Json] = {"path": clean, "file": True}
-    if verdict is not None:
-        # A missing or withheld file says nothing about the repository, which is the subject.
-        verdict = undetermined("no such file, branch or repository" if answer.status == 404 else verdict[1])
-    elif verdict is None and isinstance(told, list):
-        names = [{"path": i.get("path"), "size": i.get("size"), "type": i.get("type")} for i in told]
-        return Finding(
-            outcome=Outcome.AVAILABLE,
-            reason="folder",
-            subject=_subject(asked),
-            facts={"path": clean, "folder": True},
-            content={"repo": asked, "path": clean, "entries": names[:_SHOWN], "more": max(0, len(names) - _SHOWN)},
-        )
-    elif verdict is None and not isinstance(told, dict):
-        verdict = undetermined("answer is not a file")
-    if verdict is not None:
-        return Finding(
-            outcome=verdict[0],
-            reason=verdict[1],
-            subject=_subject(asked),
-            facts=facts,
-            content={"repo": asked, "path": clean, "error": verdict[1]},
-        )
-    text = _text_of(answer)
-    if text is None and told.get("encoding") == "none" and told.get("download_url"):
-        # Above 1 MB the API names the file and leaves its content out.
-        text = readable(clean, reach.get(str(told["download_url"]), limit=MEGABYTE).body)
-    facts |= {"size": told.get("size"), "text": text is not None, "lfs_pointer": bool(text and lfs_size(text.encode()))}
-    if text is not None:
-        facts |= {"names_paper": names_paper(text, reach.paper), "links": links_in(text)[:50]}
-    return Finding(
-        outcome=Outcome.AVAILABLE,
-        reason="file read" if text is not None else "file is not text",
-        subject=_subject(asked),
-        facts=facts,
-        content={
-            "repo": asked,
-            "path": clean,
-            "size": told.get("size"),
-            "text": None if text is None else text[:_FILE_CHARS],
-            "cut": bool(text and len(text) > _FILE_CHARS),
-        },
-    )

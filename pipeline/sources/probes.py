@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from pipeline.evidence import Json, NotRecorded, Outcome, Receipt
-from pipeline.sources import on_github, on_hub, on_supplement, on_web
+from pipeline.sources import github_files, on_github, on_hub, on_supplement, on_web
 from pipeline.sources.github_tokens import Tokens
 from pipeline.sources.outcomes import Finding, cleaned
 from pipeline.sources.reach import Reach
@@ -99,7 +99,7 @@ class Probes:
             "github_file",
             {"repo": repo, "path": path, "ref": ref},
             f"github:{repo}",
-            lambda: on_github.file(self._reach, repo, path, ref),
+            lambda: github_files.file(self._reach, repo, path, ref),
         )
 
     def hub_search(self, query: str, kind: str = "model") -> Probed:
@@ -150,7 +150,7 @@ class Probes:
 
     def _probe(self, tool: str, arguments: dict[str, Json], asked: str, ask: Callable[[], Finding]) -> Probed:
         odd = [name for name, value in arguments.items() if not _is_text(value)]
-        with self._recorder.call() as exchanges:
+        with self._recorder.call(self.paper) as exchanges:
             if odd:
                 arguments = {name: ascii(value)[:200] if name in odd else value for name, value in arguments.items()}
                 finding = on_github.invalid(ascii(asked)[:300], f"{', '.join(odd)} must be text")
