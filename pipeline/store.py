@@ -48,7 +48,9 @@ def _staging(place: Path) -> Path:
 class Blobs(Protocol):
     """Bytes by their SHA-256, as 64 hex digits."""
 
-    def put(self, data: bytes) -> str: ...
+    def put(self, data: bytes) -> str:
+        """Keep the bytes, whole or not at all. What lies damaged in their place is replaced."""
+        ...
 
     def get(self, sha256: str) -> bytes:
         """The bytes, hashed again on the way out. StoreError where they are missing or are not what their name says."""
@@ -69,13 +71,22 @@ class FolderBlobs:
     def put(self, data: bytes) -> str:
         sha256 = hashlib.sha256(data).hexdigest()
         place = self._place(sha256)
-        # A file of another length is what a power cut leaves: written anew.
-        if not (place.exists() and place.stat().st_size == len(data)):
-            place.parent.mkdir(parents=True, exist_ok=True)
-            staged = _staging(place)
-            staged.write_bytes(data)
-            staged.replace(place)
+        if not self._holds(place, data):
+            try:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                staged = _staging(place)
+                staged.write_bytes(data)
+                staged.replace(place)
+            except OSError as cause:  # a full disk is no paper's fault
+                raise StoreError(f"blob {place} cannot be written ({cause}); make room or mend the disk") from cause
         return sha256
+
+    def _holds(self, place: Path, data: bytes) -> bool:
+        """A power cut leaves a file of another length, a failing disk one of other bytes: neither counts."""
+        try:
+            return place.stat().st_size == len(data) and place.read_bytes() == data
+        except OSError:
+            return False
 
     def get(self, sha256: str) -> bytes:
         place = self._place(sha256)
@@ -83,6 +94,8 @@ class FolderBlobs:
             data = place.read_bytes()
         except FileNotFoundError:
             raise StoreError(f"blob {sha256} is not in {self.root}; fetch it again or restore the folder") from None
+        except OSError as cause:
+            raise StoreError(f"blob {place} is damaged ({cause}); delete it and fetch it again") from cause
         return _verified(sha256, data, str(place))
 
     def has(self, sha256: str) -> bool:
@@ -90,32 +103,56 @@ class FolderBlobs:
 
 
 class RemoteBlobs:
-    """Blobs in any fsspec file system (`s3://bucket/prefix`, `memory://x`), whose single-object writes are atomic."""
+    """Blobs in any fsspec file system whose single-object writes are atomic (`s3://bucket/prefix`, `memory://x`). Where
+    they are not, half a blob is damaged: found at its next reading, and replaced."""
 
     def __init__(self, url: str) -> None:
         import fsspec
 
-        self.fs, self.root = fsspec.core.url_to_fs(url)
+        try:
+            self.fs, self.root = fsspec.core.url_to_fs(url)
+        except (ImportError, ValueError) as cause:
+            raise StoreError(f"blobs at {url}: {cause}; install what it needs, or name another place") from None
 
     def _place(self, sha256: str) -> str:
         return f"{self.root}/{sha256[:2]}/{sha256[2:]}"
 
     def put(self, data: bytes) -> str:
+        """Always written: to look whether the same bytes lie there already costs as much."""
         sha256 = hashlib.sha256(data).hexdigest()
-        if not self.has(sha256):
+        with self._named(sha256):
             self.fs.makedirs(f"{self.root}/{sha256[:2]}", exist_ok=True)
             self.fs.pipe_file(self._place(sha256), data)
         return sha256
 
     def get(self, sha256: str) -> bytes:
-        try:
+        with self._named(sha256):
             data: bytes = self.fs.cat_file(self._place(sha256))
-        except FileNotFoundError:
-            raise StoreError(f"blob {sha256} is not in {self.root}; fetch it again or restore it") from None
         return _verified(sha256, data, self._place(sha256))
 
     def has(self, sha256: str) -> bool:
-        return bool(self.fs.exists(self._place(sha256)))
+        with self._named(sha256):
+            return bool(self.fs.exists(self._place(sha256)))
+
+    @contextmanager
+    def _named(self, sha256: str) -> Iterator[None]:
+        """What a file system raises, as a StoreError that says where: each has exceptions of its own."""
+        try:
+            yield
+        except FileNotFoundError:
+            raise StoreError(f"blob {sha256} is not in {self.root}; fetch it again or restore it") from None
+        except Exception as cause:
+            said = f"{type(cause).__name__}: {cause}"[:300]
+            raise StoreError(f"blob {sha256}: {self.root} does not answer as it should ({said})") from cause
+
+
+def blobs_at(place: str | Path) -> Blobs:
+    """Blobs in a folder (a path, or a `file://` URL), or at any other fsspec URL."""
+    if isinstance(place, Path) or "://" not in place:
+        return FolderBlobs(Path(place))
+    if place.startswith(("file://", "local://")):
+        return FolderBlobs(Path(place.split("://", 1)[1]))
+    return RemoteBlobs(place)
 
 
 def _verified(sha256: str, data: bytes, place: str) -> bytes:
@@ -137,7 +174,7 @@ class Store:
         self.dagster_home = self.root / "dagster"
         for folder in (self.root / "tables", self.releases, self.root / "locks"):
             folder.mkdir(parents=True, exist_ok=True)
-        self.blobs: Blobs = RemoteBlobs(blobs) if blobs else FolderBlobs(self.root / "blobs")
+        self.blobs: Blobs = blobs_at(blobs or self.root / "blobs")
         self.engine = _engine(database_url or f"sqlite:///{self.root / 'store.sqlite'}")
 
     @classmethod

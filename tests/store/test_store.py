@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline.store import Store, StoreError
+from pipeline.store import FolderBlobs, RemoteBlobs, Store, StoreError
 
 
 @pytest.fixture
@@ -47,6 +47,48 @@ def test_a_blob_whose_bytes_changed_is_never_given(store: Store) -> None:
     place.write_bytes(b"Evidence")
     with pytest.raises(StoreError, match="damaged"):
         store.blobs.get(sha256)
+
+
+def test_a_damaged_blob_of_the_same_length_is_replaced_at_the_next_put(any_store: Store) -> None:
+    sha256 = any_store.blobs.put(b"evidence")
+    if isinstance(any_store.blobs, RemoteBlobs):
+        any_store.blobs.fs.pipe_file(any_store.blobs._place(sha256), b"evidenca")
+    else:
+        next((any_store.root / "blobs").rglob(sha256[2:])).write_bytes(b"evidenca")
+    with pytest.raises(StoreError, match="damaged"):
+        any_store.blobs.get(sha256)
+    any_store.blobs.put(b"evidence")
+    assert any_store.blobs.get(sha256) == b"evidence"
+
+
+def test_blobs_at_a_file_url_are_staged_and_renamed_as_in_a_folder(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store", blobs=f"file://{tmp_path}/elsewhere")
+    assert isinstance(store.blobs, FolderBlobs)
+    sha256 = store.blobs.put(b"evidence")
+    assert (tmp_path / "elsewhere" / sha256[:2] / sha256[2:]).read_bytes() == b"evidence"
+
+
+def test_a_place_for_blobs_that_nobody_can_open_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="nowhere://"):
+        Store(tmp_path, blobs="nowhere://bucket")
+
+
+def test_whatever_a_file_system_raises_is_a_fault_of_the_store(
+    any_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> bytes:
+        raise PermissionError("expired credentials")
+
+    if isinstance(any_store.blobs, RemoteBlobs):
+        monkeypatch.setattr(any_store.blobs.fs, "cat_file", broken, raising=False)
+        monkeypatch.setattr(any_store.blobs.fs, "pipe_file", broken, raising=False)
+    else:
+        monkeypatch.setattr(Path, "read_bytes", broken)
+        monkeypatch.setattr(Path, "write_bytes", broken)
+    with pytest.raises(StoreError, match="expired credentials"):
+        any_store.blobs.put(b"evidence")
+    with pytest.raises(StoreError):
+        any_store.blobs.get("0" * 64)
 
 
 def test_a_blob_cut_short_by_a_power_loss_is_written_again(store: Store) -> None:
