@@ -4,32 +4,38 @@ undetermined."""
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from assets import bundles, corpus
+from assets import bundles, corpus, repositories
 from assets.stages import UNFINISHED, Checked, Stage, Summary, read_rows, reference_files, write_rows
 from assets.workplace import INFRASTRUCTURE, Workplace
+from classifiers import prompts
 from pipeline import reference
 from pipeline.answers import Episode
 from pipeline.bundles import Bundle, files_of, manifest
 from pipeline.classification import derivation, prefix_that_fills, second_look_wanted
 from pipeline.corpus import Exclusion, PaperRecord
 from pipeline.derivation import Derivation, Inputs, Rules, derive
+from pipeline.editions import EditionError
 from pipeline.evidence import Json, Outcome, Receipt, digest
 from pipeline.fingerprints import code_print
 from pipeline.paper import Paper, read
 from pipeline.store import StoreError
 
+if TYPE_CHECKING:
+    from classifiers.models import Classifier
+
 NOT_CLASSIFIED = "not_classified_in_time"
 UNTIL_CHUNK = 50
 """Papers classified between two looks at whether `until` is filled."""
-CONCURRENCY = 8
-"""Episodes in flight. Embedded rules are bound by the processor, models by their service; both are served by a few."""
+CONCURRENCY, MODEL_CONCURRENCY = 8, 32
+"""Episodes in flight: embedded rules are bound by the processor, models wait for their service. RECLAIM_IN_FLIGHT says
+otherwise for models; it changes no result."""
 
 
 EPISODE = ("classifiers.agent", "classifiers.models", "pipeline.sources.probes")
@@ -78,6 +84,7 @@ def run(work: Workplace, print_: str) -> Summary:
             continue
         if place >= prefix or episode is None:
             detail = f"rank {item.rank + 1} is not before the first paper that was not classified in time"
+            detail += f"; {work.stopped}" if work.stopped else ""
             out.append(replace(_out(item, NOT_CLASSIFIED, detail), stage="sample"))
             continue
         end = _derived(work, item, episode)
@@ -92,6 +99,9 @@ def run(work: Workplace, print_: str) -> Summary:
         print_ += UNFINISHED
     write_rows(work, "receipts", (r.to_json() for r in receipts.values()), ["paper", "id", "tool", "outcome"], print_)
     write_rows(work, "classification_exclusions", map(asdict, out), ["key", "stage", "reason"], print_)
+    records = [i.record for i in items]
+    commits = repositories.commits(work.recorder(), records, receipts.values())
+    write_rows(work, "repository_commits", commits, ["arxiv_id", "repository", "commit"], print_)
     write_rows(work, "rows", map(row_of, derived), ["arxiv_id", "tier"], print_, hours=pl.Float64, eligible=pl.Boolean)
     return {
         "episodes": min(prefix, enough),
@@ -101,6 +111,7 @@ def run(work: Workplace, print_: str) -> Summary:
         "scores_differ": sum(d.score_needs != d.score_published for d in derived),
         "second_looks_due": waiting,
         "unfinished": unfinished,
+        **({"stopped": str(work.stopped)} if work.stopped else {}),
         "tiers": _counts(derived),
     }
 
@@ -115,7 +126,7 @@ def _enough(work: Workplace, items: Sequence[Item], all_: int) -> int:
 
 
 def _items(work: Workplace) -> list[Item]:
-    code = code_print(*EPISODE, libraries=STAGE.libraries, files=reference_files(STAGE))
+    code = code_print(*EPISODE, libraries=STAGE.libraries, files=reference_files(STAGE)) + _reader(work)
     settings = work.edition.part("classification")
     items = []
     for row in bundles.sampled(work):
@@ -123,6 +134,51 @@ def _items(work: Workplace) -> list[Item]:
         key = digest(["episode", found.arxiv_id, found.digest, code, settings, work.world_print])
         items.append(Item(record=corpus.record_of(row["record"]), bundle=found, rank=row["rank"], key=key))
     return items
+
+
+def _reader(work: Workplace) -> str:
+    """The identity of a language model's reading; "" for the embedded rules, which are code."""
+    told = work.edition.classifier
+    return "" if told.model == "embedded" else prompts.identity(told.model.partition("@http")[0], told.llm)
+
+
+def classifier_of(work: Workplace) -> Classifier:
+    """The edition's classifier, its turns in the record. Raises what `model_for` does."""
+    from classifiers.budget import Spent
+    from classifiers.models import Way, model_for
+    from classifiers.turns import RecordedTurns
+
+    told, edition = work.edition.classifier, work.edition.name
+    if told.model == "embedded":
+        return model_for(told.model)
+    count, read_, written, hits, cost = work.record.paid(edition)
+    spent = Spent(requests=count, input_tokens=read_, output_tokens=written, cached_tokens=hits, micro_usd=cost)
+    way = Way.of(
+        work.environ, spent=spent, turns=lambda paper: RecordedTurns(work.record, work.store.blobs, edition, paper)
+    )
+    return model_for(told.model, told.llm, way)
+
+
+def in_flight(asks_a_model: bool) -> int:
+    told = os.environ.get("RECLAIM_IN_FLIGHT", "")
+    if not asks_a_model:
+        return CONCURRENCY
+    if told and not (told.isdecimal() and 0 < int(told) <= 1024):
+        raise EditionError(f"RECLAIM_IN_FLIGHT: {told!r} is no number of episodes between 1 and 1024")
+    return int(told) if told else MODEL_CONCURRENCY
+
+
+def askable(work: Workplace) -> bool:
+    """Whether the classifier may be asked at all; if not, `work.stopped` says why. Nothing is asked to find out."""
+    from classifiers.budget import Stopped
+
+    if work.edition.classifier.model == "embedded":
+        return True
+    try:
+        classifier_of(work).check()
+    except Stopped as reason:
+        work.stopped = reason
+    return work.stopped is None
 
 
 def _episode(work: Workplace, item: Item) -> Episode | None:
@@ -139,28 +195,51 @@ def _episode(work: Workplace, item: Item) -> Episode | None:
     return None
 
 
+def looks(work: Workplace) -> list[tuple[Item, Episode | None]]:
+    """The bundles at hand in rank order, each with its recorded episode."""
+    return [(item, _episode(work, item)) for item in _items(work)]
+
+
+async def first_look(work: Workplace, items: Sequence[Item]) -> None:
+    """Run the first episode of some papers and commit each."""
+    await _pass(work, items, passes=1)
+
+
 def _paper(work: Workplace, item: Item) -> Paper:
     return read(files_of(item.bundle.source_files, work.store.blobs.get))
+
+
+def _readable(work: Workplace, items: Sequence[Item]) -> Iterator[tuple[PaperRecord, Paper]]:
+    """Papers whose source can be read; why one cannot, its episode says."""
+    for item in items:
+        try:
+            yield item.record, _paper(work, item)
+        except (Stopped, *INFRASTRUCTURE):
+            raise
+        except Exception:
+            continue
 
 
 async def _pass(work: Workplace, items: Sequence[Item], passes: int) -> None:
     """Run episodes and commit each as it ends. `passes` counts looks at a paper; later ones ask unsettled questions
     again."""
-    if not items:
+    if not items or work.stopped is not None:
         return
-    from classifiers import pool
+    from classifiers import pool, prompt
     from classifiers.agent import run_episode
-    from classifiers.models import model_for
-    from classifiers.toolbox import Limits, PaperInput
+    from classifiers.budget import Stopped
+    from classifiers.models import limits_of
+    from classifiers.toolbox import PaperInput
     from pipeline.sources.probes import Probes
     from pipeline.sources.reading import PaperFacts
 
-    told = work.edition.classifier
-    limits = Limits(rounds=told.max_tool_rounds, tool_calls=told.max_tool_calls, result_chars=told.max_result_chars)
-    classifier = model_for(told.model)
+    limits = limits_of(work.edition.classifier)
+    classifier = classifier_of(work)
+    shows_all = classifier.style == "published"
     recorder = work.recorder(again=passes > 1)
     walls = reference.walls()
-    token = os.environ.get("RECLAIM_GITHUB_TOKEN", "")
+    tokens = repositories.tokens(work)
+    await asyncio.to_thread(repositories.look_up, work, recorder, tokens, _readable(work, items))
 
     async def one(item: Item) -> Item:
         if work.out_of_time():
@@ -187,21 +266,34 @@ async def _pass(work: Workplace, items: Sequence[Item], passes: int) -> None:
         return item
 
     async def episode_of(item: Item) -> Episode:
-        paper = await asyncio.to_thread(_paper, work, item)
+        source = await asyncio.to_thread(files_of, item.bundle.source_files, work.store.blobs.get)
+        paper = await asyncio.to_thread(read, source)
         supplement = await asyncio.to_thread(files_of, item.bundle.supplement_files, work.store.blobs.get)
         title = paper.title or item.record.title
         facts = PaperFacts(title=title, arxiv_id=item.record.arxiv_id, authors=item.record.authors)
-        probes = Probes(item.record.arxiv_id, recorder, supplement, facts, walls, token)
+        probes = Probes(item.record.arxiv_id, recorder, supplement, facts, walls, tokens)
         listed = tuple((entry.path, entry.size) for entry in manifest(item.bundle.supplement_files))
-        given = PaperInput(record=item.record.arxiv_id, bundle=item.bundle.digest, paper=paper, supplement=listed)
+        given = PaperInput(
+            record=item.record.arxiv_id,
+            bundle=item.bundle.digest,
+            paper=paper,
+            supplement=listed,
+            texts=prompt.texts_of(supplement, code=shows_all) if classifier.endpoint else (),
+            latex=prompt.latex_of(source) if shows_all else "",
+        )
         return await run_episode(given, probes, classifier, limits, passes)
 
     done = 0
-    async for _ in pool.run(items, one, CONCURRENCY):
-        done += 1
-        if done % 25 == 0 or done == len(items):
-            look = "" if passes == 1 else f" (look {passes})"
-            work.say(f"classification{look} {done}/{len(items)}")
+    try:
+        classifier.check()
+        async for _ in pool.run(items, one, in_flight(classifier.endpoint is not None)):
+            done += 1
+            if done % 25 == 0 or done == len(items):
+                look = "" if passes == 1 else f" (look {passes})"
+                work.say(f"classification{look} {done}/{len(items)}")
+    except Stopped as reason:
+        work.stopped = reason
+        work.say(f"classification stopped: {reason}")
 
 
 def _keep(work: Workplace, item: Item, episode: Episode) -> None:
@@ -323,12 +415,12 @@ def check(work: Workplace) -> Checked:
 STAGE = Stage(
     name="classification",
     after=("bundles",),
-    tables=("receipts", "classification_exclusions", "rows"),
+    tables=("receipts", "repository_commits", "classification_exclusions", "rows"),
     rules=(*EPISODE, "pipeline.classification"),
     parts=("classification", "rows"),
     run=run,
     check=check,
-    inputs=lambda work: {"world": work.world_print},
+    inputs=lambda work: {"world": work.world_print} | ({"reader": _reader(work)} if _reader(work) else {}),
     libraries=("pydantic-ai-slim",),
     reference=("benchmarks.toml", "devices.toml", "paid_apis.toml", "walled_hosts.toml", "guide.md"),
 )
