@@ -15,6 +15,8 @@ from pipeline.offline.wire import UNREACHABLE, Answer, Call, Failures, Fault, as
 
 API_HOST, WEB_HOST = "api2.openreview.net", "openreview.net"
 HOSTS = frozenset({API_HOST, WEB_HOST})
+ATTACHMENTS = 50
+"""Ids that one attachment request may name."""
 
 
 def answer(world: World, call: Call, failures: Failures) -> Answer | Fault:
@@ -29,6 +31,8 @@ def answer(world: World, call: Call, failures: Failures) -> Answer | Fault:
             return _notes(world, call)
         case ["groups"] if call.host == API_HOST:
             return _groups(world, call)
+        case ["attachment"] if call.arg("ids"):
+            return _attachments(world, call.arg("ids").split(","), call.arg("name"))
         case ["attachment"]:
             return _attachment(_by_forum(world, call.arg("id")), call.arg("name"))
         case ["attachment", name]:
@@ -62,20 +66,24 @@ def _pdf_path(paper: Paper) -> str:
 
 
 def _notes(world: World, call: Call) -> Answer:
-    notes = [_note(world, paper) for paper in _papers(world)]
+    papers = _papers(world)
     for key, wanted in call.query:
-        if key in {"id", "forum", "number", "domain"}:
-            notes = [note for note in notes if str(note[key]) == wanted]
+        if key in {"id", "forum"}:
+            papers = [paper for paper in papers if paper.facts.forum_id == wanted]
+        elif key.startswith("content.venueid"):
+            papers = papers if wanted == world.facts.venue else []
+        elif key in {"number", "domain"}:
+            papers = [paper for paper in papers if str(_note(world, paper)[key]) == wanted]
         elif key == "invitation":
-            notes = [note for note in notes if wanted in note["invitations"]]
+            papers = [paper for paper in papers if wanted in _note(world, paper)["invitations"]]
         elif key.startswith("content."):
             field = key.removeprefix("content.").removesuffix(".value")
-            notes = [note for note in notes if _value(note, field) == wanted]
-    total, after = len(notes), call.arg("after")
+            papers = [paper for paper in papers if _value(_note(world, paper), field) == wanted]
+    total, after = len(papers), call.arg("after")
     if after:
-        notes = [note for note in notes if note["id"] > after]
+        papers = [paper for paper in papers if (paper.facts.forum_id or "") > after]
     start, size = call.number("offset", 0, 1 << 30), call.number("limit", 1000, 1000)
-    body: dict[str, Any] = {"notes": notes[start : start + size]}
+    body: dict[str, Any] = {"notes": [_note(world, paper) for paper in papers[start : start + size]]}
     return as_json(body if call.arg("count") == "false" else body | {"count": total})
 
 
@@ -87,7 +95,7 @@ def _note(world: World, paper: Paper) -> dict[str, Any]:
     told, venue = paper.facts, world.facts.venue
     forum, title = told.forum_id or "", told.openreview_title or told.title
     authors = told.openreview_authors if told.openreview_authors is not None else told.authors
-    number = stable_id("openreview", forum, digits=5)
+    number = _number(paper)
     content: dict[str, Any] = {
         "title": title,
         "authors": list(authors),
@@ -135,6 +143,32 @@ def _attachment(paper: Paper | None, name: str) -> Answer:
         return _file(packed_zip(paper.supplement), "zip")
     held = next((content for path, content in sorted(paper.supplement.items()) if path.endswith(".pdf")), None)
     return _file(whole(held) if held else minimal_pdf(f"Supplement: {paper.facts.title}"), "pdf")
+
+
+def _attachments(world: World, ids: list[str], name: str) -> Answer:
+    """Up to 50 notes' files as one zip, each named after its note's number; one id is answered with the file itself.
+
+    Form: openreview-py 2.9.1, `tools.get_all_attachments`, and openreview-py#3143.
+    """
+    if len(set(ids)) > ATTACHMENTS:
+        return _error(400, "ValidationError", f"ids must NOT have more than {ATTACHMENTS} items")
+    wanted = set(ids)
+    papers = [paper for paper in _papers(world) if paper.facts.forum_id in wanted]
+    if len(wanted) == 1:
+        return _attachment(papers[0] if papers else None, name)
+    files = {
+        f"{_number(paper)}_{name}.{paper.facts.supplement}": found.content
+        for paper in papers
+        if (found := _attachment(paper, name)).status == 200
+    }
+    if not files:
+        return _error(404, "NotFoundError", "The requested attachments were not found")
+    header = ("Content-Disposition", f'attachment; filename="{name}.zip"')
+    return Answer(200, Held(packed_zip(files)), (("Content-Type", "application/zip"), header))
+
+
+def _number(paper: Paper) -> int:
+    return stable_id("openreview", paper.facts.forum_id or "", digits=5)
 
 
 def _pdf(paper: Paper | None) -> Answer:
