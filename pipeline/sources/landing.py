@@ -41,6 +41,8 @@ _MOVING = (
     "hdl.handle.net",
     "t.ly",
     "rb.gy",
+    "1drv.ms",
+    "forms.gle",
 )
 """Hosts whose business is to lead elsewhere: another domain at the end is what they are for."""
 
@@ -158,7 +160,8 @@ def _verdict(reach: Reach, url: str, answer: Answer, page: Page, facts: dict[str
         return Outcome.GATED, str(facts["wall"])
     asked, final = urlsplit(url), urlsplit(answer.exchange.final_url)
     astray = _strayed(asked.hostname or "", final.hostname or "")
-    if asked.path.strip("/") and not final.path.strip("/") and answer.exchange.redirects and not facts["names_paper"]:
+    rooted = asked.path.strip("/") and not final.path.strip("/") and not final.query
+    if rooted and answer.exchange.redirects and not facts["names_paper"]:
         return undetermined("parked" if astray else "redirected_to_root")
     gone = gone_page(reach, answer, page) if says_gone(page) or not facts["names_paper"] else None
     if gone is not None:

@@ -37,7 +37,8 @@ _GONE_TITLE = _any(
     r"does ?n[o']t exist|nothing here|page (?:gone|missing)",
 )
 _QUOTA = _any(
-    r"quota exceeded|too many users have viewed or downloaded|bandwidth (?:limit )?exceeded|over its data quota"
+    r"quota exceeded|too many users have viewed or downloaded|bandwidth (?:limit )?exceeded|over its data quota",
+    r"(?:links|file|account) (?:is|are) generating too much traffic",
 )
 _ROBOT = _any(r"just a moment\.\.\.|checking your browser|verify you are (?:a )?human|enable javascript and cookies")
 _PAY = _any(
@@ -45,7 +46,8 @@ _PAY = _any(
     r"subscribe to (?:read|continue)|institutional (?:login|access)",
 )
 _PARKED = _any(
-    r"domain (?:name )?(?:is |may be )?(?:for sale|available)|buy this domain|parked (?:free|domain)",
+    r"\bthis (?:web ?site|domain(?: name)?) (?:is|may be) (?:for sale|available for purchase)|buy this domain",
+    r"domain(?: name)?,? [\w.-]+\.\w+,? (?:is|may be) for sale|parked (?:free|domain)|domain (?:is )?parked",
     r"sedoparking|hugedomains|this domain (?:has expired|was recently registered)",
 )
 _CREDENTIALED = _any(
@@ -220,6 +222,15 @@ def doubtful(page: Page) -> str | None:
 
 def says_gone(page: Page) -> bool:
     """A page that says by its title, or by all the little it says, that there is nothing (a "soft 404")."""
-    if _GONE_TITLE.search(page.title):
+    if _GONE_TITLE.search(page.title) and (len(page.text) < _SHORT or _only_gone(page.title)):
         return True
     return len(page.text) < 400 and bool(_GONE_TITLE.search(page.text)) and not page.links
+
+
+def _only_gone(title: str) -> bool:
+    """Whether a part of a title says nothing else: "404 - Page not found | Lab", and not "Why links end as 404s"."""
+    for part in re.split(r"\s[|·–—-]\s|: ", title):
+        left = re.sub(r"\W+", "", _GONE_TITLE.sub("", part))
+        if _GONE_TITLE.search(part) and 2 * len(left) <= len(re.sub(r"\W+", "", part)):
+            return True
+    return False

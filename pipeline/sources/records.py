@@ -105,6 +105,7 @@ def _figshare(reach: Reach, number: str, url: str, subject: str) -> Finding:
 def _osf(reach: Reach, guid: str, url: str, subject: str) -> Finding:
     """osf.io is a page of scripts that answers 200 for everything; its API answers 401 for a private project, 410 for
     a deleted one. A link with a key (`view_only`) opens a private one to whoever holds the link."""
+    guid = guid.lower()
     key = parse_qs(urlsplit(url).query).get("view_only", [""])[0]
     shared = f"?view_only={quote(key)}" if key else ""
     answer, told = reach.json(f"https://api.osf.io/v2/guids/{guid}/{shared}")

@@ -141,3 +141,8 @@ def town(tmp_path: Path, store: Store, clock: SimulatedClock) -> Iterator[Town]:
     made = Town(root, store, clock)
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def make_town() -> type[Town]:
+    return Town

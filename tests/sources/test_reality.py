@@ -1,0 +1,855 @@
+"""The ways an artifact looks available and is not, each beside a near miss that comes out otherwise.
+
+All cases stand in one small world that is looked at twice, 25 hours apart. `met` says whether the second look alone
+would make the signal true, by the rule of the labelling guide.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from pipeline.evidence import Outcome, Receipt, Signal
+from pipeline.labels import Context, base_reached, meets_rule
+from pipeline.sources.clocks import SimulatedClock
+from pipeline.sources.probes import Probes
+from pipeline.store import Store
+
+AVAILABLE, GONE, GATED, OPEN = Outcome.AVAILABLE, Outcome.UNAVAILABLE, Outcome.GATED, Outcome.UNDETERMINED
+CODE, WEIGHTS, DATA = Signal.CODE, Signal.WEIGHTS, Signal.DATA
+PROGRAM = "import torch\n\nprint('trains')\n" * 4
+PROSE = "<p>" + "We study foggy graphs with lanterns. " * 60 + "</p>"
+CSV = "node,edge\n" + "1,2\n" * 80
+SAFE = 3_000_000
+START = datetime(2026, 12, 1, tzinfo=UTC)
+
+
+def page(title: str, body: str = PROSE) -> str:
+    return f"<!doctype html><html><head><title>{title}</title></head><body>{body}</body></html>"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A probe (`tool`, or an URL for `fetch_url`), and what its second look finds. `reason` begins so."""
+
+    at: str
+    outcome: Outcome
+    met: bool
+    reason: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    kind: str = "model"
+
+    @property
+    def call(self) -> tuple[str, dict[str, Any]]:
+        if "://" in self.at:
+            return "fetch_url", {"url": self.at}
+        service, _, name = self.at.partition(":")
+        return ("github_repo", {"repo": name}) if service == "gh" else ("hub_repo", {"repo": name, "kind": self.kind})
+
+
+@dataclass(frozen=True)
+class Case:
+    """`so`: it looks available and is not, or looks dead and is not known to be. `near`: what differs by a hair."""
+
+    code: str
+    signal: Signal
+    so: Seen
+    near: Seen
+
+
+def gh(name: str, outcome: Outcome, met: bool, reason: str = "", **facts: Any) -> Seen:
+    return Seen(f"gh:fog/{name}", outcome, met, reason, facts)
+
+
+def hub(name: str, outcome: Outcome, met: bool, reason: str = "", kind: str = "model", **facts: Any) -> Seen:
+    return Seen(f"hf:fog/{name}", outcome, met, reason, facts, kind)
+
+
+def web(url: str, outcome: Outcome, met: bool, reason: str = "", **facts: Any) -> Seen:
+    return Seen(f"https://{url}", outcome, met, reason, facts)
+
+
+ON_GITHUB = [
+    Case("readme_only", CODE, gh("words", AVAILABLE, False, readme_only=True), gh("program", AVAILABLE, True)),
+    Case(
+        "coming_soon",
+        CODE,
+        gh("soon", AVAILABLE, False, coming_soon=["coming soon"]),
+        gh("soon-weights", AVAILABLE, True, coming_soon=["coming soon"]),
+    ),
+    Case(
+        "empty_repo", CODE, gh("empty", AVAILABLE, False, "repository is empty", empty=True), gh("one", AVAILABLE, True)
+    ),
+    Case("skeleton", CODE, gh("frame", AVAILABLE, False), gh("framed", AVAILABLE, True)),
+    Case("repo_404", CODE, gh("deleted", GONE, False, "gone: 404"), gh("busy", OPEN, False, "status_503")),
+    Case(
+        "repo_renamed",
+        CODE,
+        gh("before", AVAILABLE, True, full_name="fog/after"),
+        Seen("gh:old/other", AVAILABLE, False, facts={"full_name": "new/thing", "moved_elsewhere": True}),
+    ),
+    Case("repo_blocked", CODE, gh("dmca", GONE, False, "gone: 451"), gh("late", OPEN, False, "timeout")),
+    Case(
+        "disabled",
+        CODE,
+        gh("disabled", GATED, False, "disabled_by_host"),
+        gh("archived", AVAILABLE, True, archived=True),
+    ),
+    Case(
+        "fork",
+        CODE,
+        gh("copy", AVAILABLE, True, fork_of="big/base", names_paper=[]),
+        gh("own", AVAILABLE, True, fork_of=None),
+    ),
+    Case(
+        "tree_truncated",
+        CODE,
+        gh("long", AVAILABLE, True, tree_truncated=False),
+        gh("long-words", AVAILABLE, False, readme_only=True, tree_truncated=False),
+    ),
+    Case("private_submodule", CODE, gh("hollow", AVAILABLE, False), gh("wrapped", AVAILABLE, True)),
+    Case("lfs_pointer", WEIGHTS, gh("pointer", AVAILABLE, False, weights_open=[]), gh("stored", AVAILABLE, True)),
+    Case("release_asset", WEIGHTS, gh("uploading", AVAILABLE, False, weights_open=[]), gh("released", AVAILABLE, True)),
+    Case(
+        "licence_forbids",
+        CODE,
+        gh("unlicensed", AVAILABLE, True, license=None),
+        gh("licensed", AVAILABLE, True, license="MIT"),
+    ),
+]
+
+ON_HUB = [
+    Case("hf_gated_auto", WEIGHTS, hub("click", GATED, False, "auto"), hub("free", AVAILABLE, True, gated=False)),
+    Case("hf_gated_manual", WEIGHTS, hub("ask", GATED, False, "manual"), hub("free", AVAILABLE, True)),
+    Case(
+        "hf_missing",
+        WEIGHTS,
+        hub("none", GONE, False, "gone: missing or private"),
+        hub("tired", OPEN, False, "status_503"),
+    ),
+    Case("hf_private", WEIGHTS, hub("secret", GONE, False, "gone: missing or private"), hub("free", AVAILABLE, True)),
+    Case("hf_disabled", WEIGHTS, hub("banned", GATED, False, "disabled_by_host"), hub("free", AVAILABLE, True)),
+    Case("hf_no_weights", WEIGHTS, hub("card", AVAILABLE, False, weights_open=[]), hub("free", AVAILABLE, True)),
+    Case("hf_small", WEIGHTS, hub("tiny", AVAILABLE, False, weights_open=[]), hub("small", AVAILABLE, True)),
+    Case("hf_empty", WEIGHTS, hub("bare", AVAILABLE, False, "0 files"), hub("free", AVAILABLE, True)),
+    Case(
+        "hf_lfs_pointer",
+        DATA,
+        hub("stub", AVAILABLE, False, kind="dataset", pointers=["fog.parquet"]),
+        hub("table", AVAILABLE, True, kind="dataset"),
+    ),
+    Case(
+        "hf_adapter_only",
+        WEIGHTS,
+        hub("lora-gated", AVAILABLE, False, base_open=False, base_said="fog/click: gated, auto"),
+        hub("lora", AVAILABLE, True, base_open=True),
+    ),
+    Case(
+        "hf_adapter_base_gone",
+        WEIGHTS,
+        hub("lora-gone", AVAILABLE, False, base_open=False),
+        hub("lora-tired", AVAILABLE, False, base_open=None, unseen=["weights"]),
+    ),
+    Case(
+        "hf_adapter_base_unnamed",
+        WEIGHTS,
+        hub("lora-home", AVAILABLE, False, base_open=False, base_said="no base model on the Hub is named"),
+        hub("lora-told", AVAILABLE, True, base_open=True),
+    ),
+    Case(
+        "hf_merged",
+        WEIGHTS,
+        hub("lora", AVAILABLE, True, adapter_only=True),
+        hub("merged", AVAILABLE, True, adapter_only=False),
+    ),
+    Case(
+        "hf_dataset_script",
+        DATA,
+        hub("loader-dead", AVAILABLE, False, kind="dataset", script_only=True, data_open=[]),
+        hub("loader", AVAILABLE, True, kind="dataset", data_open=["https://files.fog.example.org/fog.zip"]),
+    ),
+    Case(
+        "hf_dataset_script_walled",
+        DATA,
+        hub("loader-wall", AVAILABLE, False, kind="dataset", script_walls=["https://www.kaggle.com/fog/fog.zip"]),
+        hub("loader-tired", AVAILABLE, False, kind="dataset", unseen=["data"]),
+    ),
+    Case(
+        "hf_gated_data",
+        DATA,
+        hub("form", GATED, False, "manual", kind="dataset"),
+        hub("table", AVAILABLE, True, kind="dataset"),
+    ),
+]
+
+ON_DRIVES = [
+    Case(
+        "drive_dead",
+        DATA,
+        web("drive.google.com/file/d/dead/view", GONE, False, "gone: 404"),
+        web("drive.google.com/file/d/good/view", AVAILABLE, True),
+    ),
+    Case(
+        "drive_login",
+        DATA,
+        web("drive.google.com/file/d/mine/view", GATED, False, "signup"),
+        web("drive.google.com/file/d/good/view", AVAILABLE, True),
+    ),
+    Case(
+        "drive_access",
+        DATA,
+        web("drive.google.com/uc?id=asked", GATED, False, "request_access"),
+        web("drive.google.com/uc?id=good", AVAILABLE, True),
+    ),
+    Case(
+        "drive_quota",
+        DATA,
+        web("drive.google.com/file/d/full/view", OPEN, False, "quota"),
+        web("drive.google.com/file/d/large/view", AVAILABLE, True, "offered"),
+    ),
+    Case(
+        "drive_folder",
+        DATA,
+        web("drive.google.com/drive/folders/shut", GATED, False, "login"),
+        web("drive.google.com/drive/folders/open?usp=sharing", AVAILABLE, True, "2 files"),
+    ),
+    Case(
+        "drive_folder_empty",
+        DATA,
+        web("drive.google.com/drive/folders/void", AVAILABLE, False, "0 files", unseen=None),
+        web("drive.google.com/drive/folders/nest", AVAILABLE, False, unseen=["tree"]),
+    ),
+    Case(
+        "drive_folder_quota",
+        DATA,
+        web("drive.google.com/drive/folders/worn", AVAILABLE, False, unseen=["data"]),
+        web("drive.google.com/drive/folders/open", AVAILABLE, True),
+    ),
+    Case(
+        "drive_sheet",
+        DATA,
+        web("docs.google.com/spreadsheets/d/hidden0000/edit", GATED, False, "login"),
+        web("docs.google.com/spreadsheets/d/shown00000/edit#gid=0", AVAILABLE, True),
+    ),
+    Case(
+        "dropbox",
+        DATA,
+        web("www.dropbox.com/s/k1/fog.csv?dl=0", GONE, False, "gone: 404"),
+        web("www.dropbox.com/s/k2/fog.csv?dl=0", AVAILABLE, True),
+    ),
+    Case(
+        "dropbox_banned",
+        DATA,
+        web("www.dropbox.com/s/k3/fog.csv", OPEN, False, "quota"),
+        web("www.dropbox.com/scl/fi/k4/fog.csv?rlkey=abc&dl=0", AVAILABLE, True),
+    ),
+    Case(
+        "dropbox_without_key",
+        DATA,
+        web("www.dropbox.com/scl/fi/k4/fog.csv?dl=0", GATED, False, "login"),
+        web("www.dropbox.com/scl/fi/k4/fog.csv?rlkey=abc", AVAILABLE, True),
+    ),
+    Case(
+        "sharepoint",
+        DATA,
+        web("fog.sharepoint.com/:u:/g/lab/E1", GATED, False, "login"),
+        web("fog.sharepoint.com/:u:/g/lab/E2?e=x", AVAILABLE, True),
+    ),
+    Case(
+        "sharepoint_denied",
+        DATA,
+        web("fog.sharepoint.com/:x:/s/lab/E3", GATED, False, "request_access"),
+        web("fog.sharepoint.com/:x:/s/lab/E4", OPEN, False, "a page instead"),
+    ),
+    Case(
+        "onedrive",
+        DATA,
+        web("1drv.ms/u/s!gone", GONE, False, "gone: soft_404"),
+        web("1drv.ms/u/s!busy", OPEN, False, "javascript_only"),
+    ),
+    Case(
+        "request_form",
+        DATA,
+        web("forms.gle/fog", GATED, False, "request"),
+        web("docs.google.com/document/d/fog/pub", AVAILABLE, False, "page read"),
+    ),
+]
+
+ON_RECORD = [
+    Case(
+        "zenodo_restricted",
+        DATA,
+        web("zenodo.org/records/1", GATED, False, "restricted"),
+        web("zenodo.org/records/9", AVAILABLE, True),
+    ),
+    Case(
+        "zenodo_embargo",
+        DATA,
+        web("zenodo.org/records/2", GATED, False, "embargo"),
+        web("zenodo.org/records/4", AVAILABLE, True),
+    ),
+    Case(
+        "zenodo_gone",
+        DATA,
+        web("zenodo.org/records/3", GONE, False, "gone: 410"),
+        web("zenodo.org/records/5", OPEN, False, "status_503"),
+    ),
+    Case(
+        "zenodo_doi",
+        DATA,
+        web("doi.org/10.5281/zenodo.1", GATED, False, "restricted"),
+        web("doi.org/10.5281/zenodo.9", AVAILABLE, True),
+    ),
+    Case(
+        "figshare_embargo",
+        DATA,
+        web("figshare.com/articles/dataset/Fog/11", GATED, False, "embargo"),
+        web("figshare.com/articles/dataset/Fog/12/2", AVAILABLE, True),
+    ),
+    Case(
+        "figshare_described",
+        DATA,
+        web("figshare.com/articles/dataset/Fog/13", AVAILABLE, False, "0 open files"),
+        web("doi.org/10.6084/m9.figshare.12.v2", AVAILABLE, True),
+    ),
+    Case(
+        "figshare_switched_off",
+        DATA,
+        web("fog.figshare.com/articles/dataset/Fog/14", GATED, False, "download_disabled"),
+        web("fog.figshare.com/articles/dataset/Fog/12", AVAILABLE, True),
+    ),
+    Case(
+        "figshare_gone",
+        DATA,
+        web("figshare.com/articles/dataset/Fog/15", GONE, False, "gone: 404"),
+        web("figshare.com/articles/dataset/Fog/16", OPEN, False, "status_503"),
+    ),
+    Case(
+        "osf_private",
+        DATA,
+        web("osf.io/priv1/", GATED, False, "access_refused: 401"),
+        web("osf.io/open1/", AVAILABLE, True),
+    ),
+    Case(
+        "osf_deleted",
+        DATA,
+        web("osf.io/dead1", GONE, False, "gone: 410"),
+        web("osf.io/busy1", OPEN, False, "rate_limited"),
+    ),
+    Case(
+        "osf_shared",
+        DATA,
+        web("osf.io/priv1/?view_only=wrong", GATED, False, "access_refused: 401"),
+        web("osf.io/priv1/?view_only=right", AVAILABLE, True),
+    ),
+    Case(
+        "osf_empty",
+        DATA,
+        web("osf.io/void1", AVAILABLE, False, "0 open files"),
+        web("doi.org/10.17605/OSF.IO/OPEN1", AVAILABLE, True),
+    ),
+    Case(
+        "anon4open_expired",
+        CODE,
+        web("anonymous.4open.science/r/late-1", GONE, False, "gone: expired"),
+        web("anonymous.4open.science/r/live-1/", AVAILABLE, True),
+    ),
+    Case(
+        "anon4open_missing",
+        CODE,
+        web("anonymous.4open.science/r/none-1", GONE, False, "gone: repo_not_found"),
+        web("anonymous.4open.science/r/slow-1", OPEN, False, "not_ready"),
+    ),
+    Case(
+        "anon4open_led_on",
+        CODE,
+        web("anonymous.4open.science/r/on-words", AVAILABLE, False, leads_to="github:fog/words"),
+        web("anonymous.4open.science/r/on-code", AVAILABLE, True, leads_to="github:fog/program"),
+    ),
+    Case(
+        "anon4open_folders",
+        CODE,
+        web("anonymous.4open.science/r/docs-1", AVAILABLE, False, code_files=0),
+        web("anonymous.4open.science/r/deep-1", AVAILABLE, True, code_files=1),
+    ),
+]
+
+ON_WALLS = [
+    Case(
+        "signup_wall",
+        DATA,
+        web("www.kaggle.com/datasets/fog/graphs", GATED, False, "signup"),
+        web("kaggle.fog.example.org/datasets/graphs.csv", AVAILABLE, True),
+    ),
+    Case(
+        "signup_imagenet",
+        DATA,
+        web("www.image-net.org/download.php", GATED, False, "signup"),
+        web("fog.example.org/image-net.org/fog.csv", AVAILABLE, True),
+    ),
+    Case(
+        "credentialed",
+        DATA,
+        web("physionet.org/content/foggy/1.0/", GATED, False, "credentialed"),
+        web("physionet.org/content/clear/1.0/", AVAILABLE, True),
+    ),
+    Case(
+        "credentialed_files",
+        DATA,
+        web("physionet.org/files/foggy/1.0/fog.csv", GATED, False, "credentialed"),
+        web("physionet.org/files/broken/1.0/fog.csv", OPEN, False, "forbidden: 403"),
+    ),
+    Case(
+        "paywall",
+        DATA,
+        web("journal.example.org/article", GATED, False, "paywall"),
+        web("journal.example.org/free", AVAILABLE, False, "page read"),
+    ),
+    Case(
+        "paywall_402",
+        DATA,
+        web("journal.example.org/pay", GATED, False, "payment_required"),
+        web("journal.example.org/robots", OPEN, False, "forbidden: 403"),
+    ),
+    Case(
+        "baidu_pan",
+        DATA,
+        web("pan.baidu.com/s/1fog", GATED, False, "extraction-code"),
+        web("mirror.example.org/pan.baidu.com/fog.csv", AVAILABLE, True),
+    ),
+    Case(
+        "quark",
+        DATA,
+        web("pan.quark.cn/s/1fog", GATED, False, "extraction-code"),
+        web("mirror.example.org/pan.quark.cn/fog.csv", AVAILABLE, True),
+    ),
+    Case(
+        "pan_123",
+        DATA,
+        web("www.123pan.com/s/1fog", GATED, False, "extraction-code"),
+        web("mirror.example.org/123pan/fog.csv", AVAILABLE, True),
+    ),
+]
+
+ON_PAGES = [
+    Case(
+        "soft_404",
+        DATA,
+        web("fog.example.org/lost", GONE, False, "gone: soft_404", soft_404=True),
+        web("fog.example.org/about-404-errors", AVAILABLE, False, "page read", soft_404=False),
+    ),
+    Case(
+        "soft_404_file",
+        DATA,
+        web("fog.example.org/lost.zip", GONE, False, "gone: soft_404"),
+        web("fog.example.org/fog.csv", AVAILABLE, True),
+    ),
+    Case(
+        "soft_404_sibling",
+        DATA,
+        web("any.example.org/data/fog", OPEN, False, "same_page_for_any_path", soft_404=True),
+        web("own.example.org/data/fog", AVAILABLE, True, "page read", soft_404=False),
+    ),
+    Case(
+        "soft_404_root",
+        DATA,
+        web("moved.example.org/old", OPEN, False, "redirected_to_root"),
+        web("moved.example.org/older", AVAILABLE, False, "page read"),
+    ),
+    Case(
+        "login_200",
+        DATA,
+        web("fog.example.org/members", GATED, False, "login"),
+        web("fog.example.org/blog", AVAILABLE, False, "page read"),
+    ),
+    Case(
+        "login_redirect",
+        DATA,
+        web("fog.example.org/sso", GATED, False, "login"),
+        web("fog.example.org/hop", AVAILABLE, True),
+    ),
+    Case(
+        "parked",
+        DATA,
+        web("sold.example.org/code", OPEN, False, "parked"),
+        web("moved.example.org/lab", AVAILABLE, False, "page read"),
+    ),
+    Case(
+        "parked_page",
+        DATA,
+        web("sale.example.org/", OPEN, False, "parked"),
+        web("names.example.org/", AVAILABLE, False, "page read"),
+    ),
+    Case(
+        "dns",
+        DATA,
+        web("nowhere.example.org/fog.csv", GONE, False, "gone: nxdomain"),
+        web("reset.example.org/fog.csv", OPEN, False, "reset"),
+    ),
+    Case(
+        "refused",
+        DATA,
+        web("refused.example.org/fog.csv", GONE, False, "gone: refused"),
+        web("slow.example.org/fog.csv", OPEN, False, "timeout"),
+    ),
+    Case(
+        "tls", DATA, web("tls.example.org/fog.csv", OPEN, False, "tls"), web("fog.example.org/fog.csv", AVAILABLE, True)
+    ),
+    Case(
+        "ua_blocked",
+        DATA,
+        web("cf.example.org/fog.csv", OPEN, False, "challenge"),
+        web("cf.example.org/open.csv", AVAILABLE, True),
+    ),
+    Case(
+        "ua_blocked_503",
+        DATA,
+        web("cf.example.org/wait", OPEN, False, "challenge"),
+        web("cf.example.org/plain", AVAILABLE, False, "page read"),
+    ),
+    Case(
+        "rate_limited",
+        DATA,
+        web("fog.example.org/often.csv", OPEN, False, "rate_limited"),
+        web("fog.example.org/fog.csv", AVAILABLE, True),
+    ),
+    Case(
+        "page_for_file",
+        DATA,
+        web("fog.example.org/page-of-data", AVAILABLE, False, data_open=[]),
+        web("own.example.org/data/fog", AVAILABLE, True),
+    ),
+]
+CASES = [*ON_GITHUB, *ON_HUB, *ON_DRIVES, *ON_RECORD, *ON_WALLS, *ON_PAGES]
+
+
+class Plan:
+    """What the world shall hold, gathered by service."""
+
+    def __init__(self, town: Any) -> None:
+        self.town = town
+        self.routes: dict[str, list[dict[str, Any]]] = {}
+        self.defaults: dict[str, dict[str, Any]] = {}
+
+    def at(self, place: str, **told: Any) -> None:
+        host, _, path = place.partition("/")
+        self.routes.setdefault(host, []).append({"path": f"/{path}", **told})
+
+    def file(self, place: str, size: int = 0) -> None:
+        told = {"size": size} if size else {"body": CSV, "content_type": "text/csv"}
+        self.at(place, **told)
+
+    def page(self, place: str, title: str, body: str = PROSE, status: int = 200, **told: Any) -> None:
+        self.at(place, body=page(title, body), status=status, **told)
+
+    def moved(self, place: str, to: str) -> None:
+        self.at(place, status=302, location=to)
+
+    def told(self, place: str, value: Any, status: int = 200) -> None:
+        self.at(place, body=json.dumps(value), status=status)
+
+    def build(self) -> None:
+        for host, routes in self.routes.items():
+            self.town.site(host, *routes, default=self.defaults.get(host))
+
+
+def github(plan: Plan) -> None:
+    repo, train = plan.town.repo, {"train.py": PROGRAM}
+    repo("fog/words", {"README.md": "# Lantern\nA README is not code.\n", "LICENSE": "MIT", "fog.png": 500})
+    repo("fog/program", {"README.md": "# Lantern\n", **train})
+    repo("fog/soon", {"README.md": "Code coming soon!\n"})
+    repo("fog/soon-weights", {"README.md": "Weights coming soon!\n", **train})
+    repo("fog/empty", {}, empty=True)
+    repo("fog/one", train)
+    repo("fog/frame", {"README.md": "# Lantern\n", "setup.py": PROGRAM, "lantern/__init__.py": PROGRAM})
+    repo("fog/framed", {"setup.py": PROGRAM, "lantern/__init__.py": PROGRAM, **train})
+    repo("fog/deleted", train, missing=True)
+    repo("fog/busy", train, fail_first={"status": 503, "times": 999})
+    repo("fog/before", {}, renamed_to="fog/after")
+    repo("fog/after", train)
+    repo("old/other", {}, renamed_to="new/thing")
+    repo("new/thing", {"README.md": "# Something else\n", **train})
+    repo("fog/dmca", train, blocked=True)
+    repo("fog/late", train, fail_first={"fault": "timeout", "times": 999})
+    repo("fog/disabled", train, disabled=True)
+    repo("fog/archived", train, archived=True)
+    repo("big/base", {"README.md": "# Base\n", **train})
+    repo("fog/copy", {"README.md": "# Base\n", **train}, fork_of="big/base")
+    repo("fog/own", train)
+    pictures = {f"assets/{n:03}.png": 500 for n in range(12)}
+    repo("fog/long", {**pictures, "src/train.py": PROGRAM}, truncated=True)
+    repo("fog/long-words", {**pictures, "README.md": "# Lantern\n"}, truncated=True)
+    repo("fog/core", train, private=True)
+    repo(
+        "fog/hollow", {"README.md": "# Lantern\n"}, submodules=[{"path": "core", "url": "https://github.com/fog/core"}]
+    )
+    part = {"path": "program", "url": "https://github.com/fog/program"}
+    repo("fog/wrapped", {"README.md": "# Lantern\n", "run.py": PROGRAM}, submodules=[part])
+    repo("fog/pointer", train, lfs={"weights/fog.pt": SAFE}, media={"media_status": 403})
+    repo("fog/stored", train, lfs={"weights/fog.pt": SAFE})
+    asset = {"name": "fog-checkpoint.pt", "size": SAFE}
+    repo("fog/uploading", train, releases=[{"tag": "v1", "assets": [{**asset, "state": "starter"}]}])
+    repo("fog/released", train, releases=[{"tag": "v1", "assets": [asset]}])
+    repo("fog/unlicensed", train)
+    repo("fog/licensed", train, license="MIT")
+
+
+def the_hub(plan: Plan) -> None:
+    hub, weights = plan.town.hub, {"README.md": "# Lantern\n", "config.json": "{}", "model.safetensors": SAFE}
+    hub("fog/free", weights)
+    hub("fog/click", weights, gated="auto")
+    hub("fog/ask", weights, gated="manual")
+    hub("fog/none", {}, missing=True)
+    hub("fog/tired", weights, fail_first={"status": 503, "times": 999})
+    hub("fog/secret", weights, private=True)
+    hub("fog/banned", weights, disabled=True)
+    hub("fog/card", {"README.md": "# Lantern\nWeights follow.\n", "config.json": "{}"})
+    hub("fog/tiny", {"model.safetensors": 700_000})
+    hub("fog/small", {"model.safetensors": 1_100_000})
+    hub("fog/bare", {})
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 9000000\n"
+    hub("fog/stub", {"README.md": "# Fog\n", "fog.parquet": pointer}, "datasets")
+    hub("fog/table", {"README.md": "# Fog\n", "fog.parquet": 40_000}, "datasets")
+    hub("fog/form", {"fog.parquet": 40_000}, "datasets", gated="manual")
+    bases = {"lora": "fog/free", "lora-gated": "fog/click", "lora-gone": "fog/none", "lora-tired": "fog/tired"}
+    adapter = {"adapter_config.json": "{}", "adapter_model.safetensors": SAFE}
+    for name, base in bases.items():
+        hub(f"fog/{name}", adapter, base_model=base)
+    for name, base in {"lora-home": "/home/fog/llama", "lora-told": "fog/free"}.items():
+        hub(f"fog/{name}", {**adapter, "adapter_config.json": json.dumps({"base_model_name_or_path": base})})
+    hub("fog/merged", {**adapter, "config.json": "{}", "model.safetensors": SAFE}, base_model="fog/click")
+    files = "files.fog.example.org"
+    places = {"loader": f"{files}/fog.zip", "loader-dead": f"{files}/dead.zip", "loader-tired": f"{files}/tired.zip"}
+    for name, place in {**places, "loader-wall": "www.kaggle.com/fog/fog.zip"}.items():
+        hub(f"fog/{name}", {f"{name}.py": f'URL = "https://{place}"\nDOCS = "https://fog.example.org/"\n'}, "datasets")
+    plan.file(f"{files}/fog.zip", SAFE)
+    plan.at(f"{files}/tired.zip", status=503)
+
+
+def drives(plan: Plan) -> None:
+    google, sheets, login = (
+        "drive.google.com",
+        "docs.google.com/spreadsheets/d",
+        "https://accounts.google.com/ServiceLogin",
+    )
+    plan.page("accounts.google.com/ServiceLogin", "Sign in", "<p>Sign in</p>")
+    for name in ("good", "full", "large"):
+        plan.page(f"{google}/file/d/{name}/view", f"{name} - Google Drive", "<p>preview</p>" + PROSE)
+    plan.moved(f"{google}/file/d/mine/view", login)
+    plan.file(f"{google}/uc?export=download&id=good")
+    plan.page(f"{google}/uc?export=download&id=asked", "Google Drive", "<p>You need access. Ask for it.</p>")
+    plan.page(f"{google}/uc?export=download&id=full", "Google Drive - Quota exceeded", "<p>Too many users.</p>")
+    scan = "<p>Google Drive can't scan this file for viruses.</p><p><a href='/open?id=large'>fog.zip</a> (1.2G)</p>"
+    plan.page(f"{google}/uc?export=download&id=large", "Google Drive - Virus scan warning", scan)
+    entry = '<div><a href="https://drive.google.com/{}/{}{}">{}</a></div>'
+    good, full = entry.format("file/d", "good", "/view", "fog.csv"), entry.format("file/d", "full", "/view", "fog.csv")
+    notes = entry.format("file/d", "notes", "/view", "run.py")
+    lists = {"open": good + notes, "void": "", "nest": entry.format("drive/folders", "x", "", "data"), "worn": full}
+    for name, body in lists.items():
+        plan.page(f"{google}/embeddedfolderview?id={name}", "Fog", f"<h1>Fog</h1>{body}")
+    plan.moved(f"{google}/embeddedfolderview?id=shut", login)
+    plan.moved(f"{sheets}/hidden0000/export?format=csv", login)
+    plan.file(f"{sheets}/shown00000/export?format=csv")
+    plan.page("docs.google.com/document/d/fog/pub", "Notes on fog")
+    plan.page("www.dropbox.com/s/k1/fog.csv", "Dropbox - 404", "<p>That file isn't here any more.</p>", 404)
+    plan.moved("www.dropbox.com/s/k2/fog.csv?dl=1", "https://uc1.dl.dropboxusercontent.com/cd/k2")
+    plan.at("uc1.dl.dropboxusercontent.com/cd/k2", body=CSV, content_type="application/binary")
+    busy = "<p>This account's links are generating too much traffic and have been temporarily disabled!</p>"
+    plan.page("www.dropbox.com/s/k3/fog.csv", "Dropbox - Error", busy)
+    plan.file("www.dropbox.com/scl/fi/k4/fog.csv?dl=1&rlkey=abc")
+    plan.moved("www.dropbox.com/scl/fi/k4/fog.csv?dl=1", "https://www.dropbox.com/login?cont=x")
+    plan.page("www.dropbox.com/login", "Log in - Dropbox", "<p>Log in</p>")
+    office = "login.microsoftonline.com/common/oauth2/authorize"
+    plan.page(office, "Sign in to your account", "<p>Sign in</p>")
+    share = "fog.sharepoint.com"
+    plan.moved(f"{share}/:u:/g/lab/E1?download=1", f"https://{office}?client_id=3")
+    plan.file(f"{share}/:u:/g/lab/E2?download=1&e=x")
+    plan.moved(f"{share}/:x:/s/lab/E3?download=1", f"https://{share}/sites/lab/_layouts/15/AccessDenied.aspx")
+    plan.page(f"{share}/sites/lab/_layouts/15/AccessDenied.aspx", "SharePoint", "<p>Sorry.</p>")
+    plan.page(f"{share}/:x:/s/lab/E4", "Fog.xlsx")
+    for name in ("gone", "busy"):
+        plan.moved(f"1drv.ms/u/s!{name}", f"https://onedrive.live.com/?id={name}")
+    plan.page("onedrive.live.com/?id=gone", "OneDrive", "<p>This item is no longer available.</p>")
+    plan.page("onedrive.live.com/?id=busy", "OneDrive", "<script>boot()</script>")
+    plan.page("forms.gle/fog", "Fog data", "<p>Tell us who you are.</p>")
+
+
+def records(plan: Plan) -> None:
+    kept, shares = "zenodo.org/api/records", "api.figshare.com/v2/articles"
+    plan.file("files.record.example.org/fog.csv")
+    place = "https://files.record.example.org/fog.csv"
+    files = [{"key": "fog.csv", "size": 4000, "links": {"self": place}}]
+    shut = {"files": "restricted", "embargo": {"active": False}}
+    plan.told(f"{kept}/1", {"id": 1, "metadata": {"title": "Fog"}, "access": shut, "files": files})
+    plan.told(f"{kept}/2", {"id": 2, "metadata": {"title": "Fog", "access_right": "embargoed"}, "files": files})
+    plan.told(f"{kept}/3", {"status": 410, "message": "The record has been deleted."}, 410)
+    ended = {"files": "public", "embargo": {"active": False, "until": "2025-01-01"}}
+    for number in (4, 9):
+        plan.told(f"{kept}/{number}", {"id": number, "metadata": {"title": "Fog"}, "access": ended, "files": files})
+    plan.told(f"{kept}/5", {}, 503)
+    shared = [{"name": "fog.csv", "size": 4000, "download_url": place, "is_link_only": False}]
+    plan.told(f"{shares}/11", {"id": 11, "title": "Fog", "is_embargoed": True, "embargo_type": "file", "files": []})
+    plan.told(f"{shares}/12", {"id": 12, "title": "Fog", "is_embargoed": False, "files": shared})
+    plan.told(f"{shares}/13", {"id": 13, "title": "Fog", "is_metadata_record": True, "files": []})
+    plan.told(f"{shares}/14", {"id": 14, "title": "Fog", "download_disabled": True, "files": shared})
+    plan.told(f"{shares}/15", {"message": "Entity not found"}, 404)
+    plan.told(f"{shares}/16", {}, 503)
+    osf = "api.osf.io/v2"
+    refused = {"errors": [{"detail": "Authentication credentials were not provided."}]}
+    plan.told(f"{osf}/guids/priv1/", refused, 401)
+    plan.told(f"{osf}/guids/dead1/", {"errors": [{"detail": "The requested node is no longer available."}]}, 410)
+    plan.told(f"{osf}/guids/busy1/", {"errors": [{"detail": "Request was throttled."}]}, 429)
+    for name, key in (("open1", ""), ("void1", ""), ("priv1", "?view_only=right")):
+        node = {"data": {"id": name, "type": "nodes", "attributes": {"title": "Fog", "public": True}}}
+        plan.moved(f"{osf}/guids/{name}/{key}", f"https://{osf}/nodes/{name}/{key}")
+        plan.told(f"{osf}/nodes/{name}/{key}", node)
+        below = f"{osf}/nodes/{name}/files/osfstorage/f/"
+        folder = {"attributes": {"kind": "folder", "name": "f"}}
+        folder |= {"relationships": {"files": {"links": {"related": {"href": f"https://{below}"}}}}}
+        plan.told(f"{osf}/nodes/{name}/files/osfstorage/{key}", {"data": [folder], "links": {"next": None}})
+        about = {"kind": "file", "name": "fog.csv", "materialized_path": "/f/fog.csv", "size": 4000}
+        found = [{"attributes": about, "links": {"download": place}}] if name != "void1" else []
+        plan.told(below, {"data": found, "links": {"next": None}})
+    plan.moved("doi.org/10.17605/OSF.IO/OPEN1", "https://osf.io/open1")
+    mirror = "anonymous.4open.science/api/repo"
+    plan.defaults["anonymous.4open.science"] = {"status": 200, "body": page("Anonymous Github", "<p>Scripts.</p>")}
+    plan.told(f"{mirror}/late-1/options", {"error": "repository_expired"}, 410)
+    plan.told(f"{mirror}/none-1/options", {"error": "repo_not_found"}, 404)
+    plan.told(f"{mirror}/slow-1/options", {"error": "repository_not_ready"}, 404)
+    for name, repo in (("on-words", "fog/words"), ("on-code", "fog/program")):
+        plan.told(f"{mirror}/{name}/options", {"url": f"https://github.com/{repo}"})
+    trees: dict[str, Any] = {
+        "live-1": {"train.py": {"size": 100, "sha": "a"}},
+        "docs-1": [{"name": "README.md", "path": "", "size": 30}],
+        "deep-1": [{"name": "README.md", "path": "", "size": 30}, {"name": "src", "path": ""}],
+    }
+    for name, told in trees.items():
+        plan.told(f"{mirror}/{name}/options", {"url": None, "download": True})
+        plan.told(f"{mirror}/{name}/files/", told)
+    plan.told(f"{mirror}/deep-1/files/?path=src", [{"name": "train.py", "path": "src", "size": 300}])
+
+
+def walls(plan: Plan) -> None:
+    for place in ("www.kaggle.com/datasets/fog/graphs", "www.image-net.org/download.php", "pan.baidu.com/s/1fog"):
+        plan.page(place, "Fog")
+    for place in ("pan.quark.cn/s/1fog", "www.123pan.com/s/1fog"):
+        plan.page(place, "Fog")
+    plan.file("kaggle.fog.example.org/datasets/graphs.csv")
+    for place in ("pan.baidu.com", "pan.quark.cn", "123pan"):
+        plan.file(f"mirror.example.org/{place}/fog.csv")
+    shut = "<p>Access Policy: Only credentialed users who sign the DUA can access the files.</p>"
+    free = "<p>Access Policy: Anyone can access the files, as long as they conform to the terms.</p>"
+    plan.page("physionet.org/content/foggy/1.0/", "Foggy v1.0", PROSE + shut)
+    plan.page(
+        "physionet.org/content/clear/1.0/",
+        "Clear dataset",
+        PROSE + free + '<a href="/files/clear/data/fog.csv">Fog</a>',
+    )
+    plan.file("physionet.org/files/clear/data/fog.csv")
+    plan.at("physionet.org/files/foggy/1.0/fog.csv", status=403)
+    plan.at("physionet.org/files/broken/1.0/fog.csv", status=403)
+    plan.page("physionet.org/content/broken/1.0/", "Broken v1.0", PROSE + free)
+    cited = '<meta name="citation_title" content="Fog">'
+    plan.at("journal.example.org/article", body=page("Fog", "<p>Purchase PDF</p>").replace("<head>", f"<head>{cited}"))
+    plan.at("journal.example.org/free", body=page("Fog").replace("<head>", f"<head>{cited}"))
+    plan.at("journal.example.org/pay", status=402, body="pay")
+    plan.at("journal.example.org/robots", status=403, body="no robots")
+
+
+def pages(plan: Plan) -> None:
+    fog, form = "fog.example.org", '<form><input type="password" name="p"></form>'
+    plan.page(f"{fog}/lost", "404 - Page not found")
+    plan.page(f"{fog}/about-404-errors", "Why links of papers end as 404 errors")
+    plan.page(f"{fog}/lost.zip", "Our lab", "<p>Hello</p>")
+    for place in (f"{fog}/fog.csv", f"{fog}/image-net.org/fog.csv", "cf.example.org/open.csv"):
+        plan.file(place)
+    plan.page("any.example.org/data/fog", "Welcome")
+    plan.defaults["any.example.org"] = {"soft404": True, "body": page("Welcome")}
+    plan.page("own.example.org/data/fog", "The Fog dataset", PROSE + '<a href="fog.csv">Download</a>')
+    plan.file("own.example.org/data/fog.csv")
+    plan.page(f"{fog}/page-of-data", "The Fog dataset", PROSE + '<a href="gone.csv">Download</a>')
+    plan.moved("moved.example.org/old", "/")
+    plan.page("moved.example.org/", "Home")
+    plan.moved("moved.example.org/older", "/newer")
+    plan.page("moved.example.org/newer", "Newer")
+    plan.moved("moved.example.org/lab", "https://fog-lab.example.net/")
+    plan.page("fog-lab.example.net/", "Lantern Attention for Foggy Graphs")
+    plan.page(f"{fog}/members", "Log in", form)
+    plan.page(f"{fog}/blog", "A post", PROSE + form)
+    plan.moved(f"{fog}/sso", f"https://{fog}/oauth2/start")
+    plan.page(f"{fog}/oauth2/start", "Welcome")
+    plan.moved(f"{fog}/hop", f"https://{fog}/fog.csv")
+    plan.moved("sold.example.org/code", "https://casino.example.com/")
+    plan.page("casino.example.com/", "Win")
+    plan.page("sale.example.org/", "sale.example.org", "<p>This domain is for sale! Buy this domain.</p>")
+    plan.page("names.example.org/", "Domain adaptation", PROSE + "<p>One file for each domain is available.</p>")
+    for fault in ("reset", "refused", "tls"):
+        plan.at(f"{fault}.example.org/fog.csv", fault=fault)
+    plan.at("nowhere.example.org/fog.csv", fault="nxdomain")
+    plan.at("slow.example.org/fog.csv", fault="timeout")
+    plan.at("cf.example.org/fog.csv", status=403, headers={"cf-mitigated": "challenge", "server": "cloudflare"})
+    plan.page("cf.example.org/wait", "Just a moment...", "<p>Checking your browser</p>", 503)
+    plan.page("cf.example.org/plain", "Plain", headers={"server": "cloudflare"})
+    plan.at(f"{fog}/often.csv", status=429)
+
+
+Looks = Mapping[str, tuple[Receipt, Receipt]]
+
+
+@pytest.fixture(scope="module")
+def looks(tmp_path_factory: pytest.TempPathFactory, make_town: Any) -> Looks:
+    """By place, what a first look and one 25 hours later find."""
+    folder = tmp_path_factory.mktemp("reality")
+    (folder / "world").mkdir()
+    town = make_town(folder / "world", Store(folder / "store"), SimulatedClock(START))
+    plan = Plan(town)
+    for family in (github, the_hub, drives, records, walls, pages):
+        family(plan)
+    plan.build()
+    calls = {seen.at: seen.call for case in CASES for seen in (case.so, case.near)}
+
+    def look(probes: Probes) -> dict[str, Receipt]:
+        return {at: probes.call(tool, arguments).receipt for at, (tool, arguments) in calls.items()}
+
+    first, second = look(town.probes()), look(town.a_day_later())
+    town.close()
+    return {at: (first[at], second[at]) for at in calls}
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.code) for case in CASES])
+def test_what_looks_available_is_told_from_what_is(looks: Looks, case: Case) -> None:
+    assert found(looks, case.so, case.signal) == expected(case.so)
+    assert found(looks, case.near, case.signal) == expected(case.near)
+    assert (case.so.outcome, case.so.met, case.so.facts) != (case.near.outcome, case.near.met, case.near.facts)
+
+
+def expected(seen: Seen) -> tuple[Any, ...]:
+    return seen.outcome, seen.met, seen.reason, dict(seen.facts)
+
+
+def found(looks: Looks, seen: Seen, signal: Signal) -> tuple[Any, ...]:
+    receipt = looks[seen.at][1]
+    met = meets_rule(signal, receipt, Context()) or (signal is WEIGHTS and base_reached(receipt, [receipt]))
+    facts = {name: receipt.facts.get(name) for name in seen.facts}
+    return receipt.outcome, met, receipt.reason[: len(seen.reason)], facts
+
+
+def test_nothing_is_gone_at_the_first_look_and_trouble_is_never_gone(looks: Looks) -> None:
+    for at, (first, second) in looks.items():
+        assert first.outcome is not GONE, at
+        if second.outcome is GONE:
+            assert (first.outcome, first.reason[:9]) == (OPEN, "gone_once"), at
+        else:
+            assert (first.outcome, first.reason) == (second.outcome, second.reason), at
+    assert sum(second.outcome is GONE for _, second in looks.values()) >= 10
+
+
+def test_no_signal_is_met_by_what_is_not_available(looks: Looks) -> None:
+    for _, receipt in looks.values():
+        if receipt.outcome is not AVAILABLE:
+            assert not any(meets_rule(signal, receipt, Context()) for signal in Signal)
