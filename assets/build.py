@@ -1,4 +1,4 @@
-"""`reclaim build`: compare fingerprints, run what is stale under Dagster, and end in one of four ways.
+"""`reclaim build`: compare fingerprints, run what is stale under Dagster, and end in one of five ways.
 
 Nothing stale: no request, no episode, no Dagster. The run lands in the instance that the UI shows.
 """
@@ -17,8 +17,8 @@ from assets.workplace import Workplace
 if TYPE_CHECKING:
     from dagster import DagsterInstance
 
-Name = Literal["released", "blocked", "out of budget", "waiting for people"]
-EXIT: dict[Name, int] = {"released": 0, "blocked": 3, "out of budget": 4, "waiting for people": 5}
+Name = Literal["released", "blocked", "out of budget", "waiting for people", "paused"]
+EXIT: dict[Name, int] = {"released": 0, "blocked": 3, "out of budget": 4, "waiting for people": 5, "paused": 6}
 
 _INSTANCE = """\
 telemetry: {enabled: false}
@@ -41,7 +41,7 @@ class End:
 
 def build(work: Workplace) -> End:
     """Bring one edition up to date. Holds the edition's lock; raises StoreError where another build holds it."""
-    from assets import audit
+    from assets import audit, classification
 
     with work.store.lock(work.edition.name):
         new = audit.import_shipped(work)
@@ -49,6 +49,8 @@ def build(work: Workplace) -> End:
             work.say(f"audit {new} shipped decisions imported")
         present = prints(work)
         todo = stale(work, present)
+        if any(stage.name == "classification" for stage in todo) and not classification.askable(work):
+            return stopped(work)
         if todo:
             failed = _run(work, todo)
             if failed:
@@ -65,12 +67,21 @@ def unfinished(work: Workplace) -> str:
     return ""
 
 
+def stopped(work: Workplace) -> End:
+    """Where a classifier that may be asked no more leaves an edition. The same command goes on once that is mended."""
+    assert work.stopped is not None
+    budget = work.stopped.reason.startswith("run_") or work.stopped.reason == "no_budget"
+    return End("out of budget" if budget else "paused", str(work.stopped))
+
+
 def end(work: Workplace) -> End:
     """Where the tables of an up-to-date edition leave it."""
     from assets import release
     from assets.classification import NOT_CLASSIFIED
 
     open_ = unfinished(work)
+    if open_ == "classification" and work.stopped is not None:
+        return stopped(work)
     if open_ in ("corpus", "bundles"):
         again = "build again later" + (", or --take-prefix to end the sample before it" if open_ == "bundles" else "")
         return End("blocked", f"{open_}: a service gave no answer for some papers (listed as undetermined); {again}")

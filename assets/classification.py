@@ -159,8 +159,8 @@ def classifier_of(work: Workplace) -> Classifier:
     return model_for(told.model, told.llm, way)
 
 
-def in_flight(asks_a_model: bool) -> int:
-    told = os.environ.get("RECLAIM_IN_FLIGHT", "")
+def in_flight(work: Workplace, asks_a_model: bool) -> int:
+    told = work.environ.get("RECLAIM_IN_FLIGHT", "")
     if not asks_a_model:
         return CONCURRENCY
     if told and not (told.isdecimal() and 0 < int(told) <= 1024):
@@ -214,7 +214,7 @@ def _readable(work: Workplace, items: Sequence[Item]) -> Iterator[tuple[PaperRec
     for item in items:
         try:
             yield item.record, _paper(work, item)
-        except (Stopped, *INFRASTRUCTURE):
+        except INFRASTRUCTURE:
             raise
         except Exception:
             continue
@@ -246,7 +246,7 @@ async def _pass(work: Workplace, items: Sequence[Item], passes: int) -> None:
             return item
         try:
             episode = await episode_of(item)
-        except INFRASTRUCTURE:
+        except (Stopped, *INFRASTRUCTURE):
             raise
         except Exception as fault:  # one paper must not end the run
             if passes > 1:
@@ -286,7 +286,7 @@ async def _pass(work: Workplace, items: Sequence[Item], passes: int) -> None:
     done = 0
     try:
         classifier.check()
-        async for _ in pool.run(items, one, in_flight(classifier.endpoint is not None)):
+        async for _ in pool.run(items, one, in_flight(work, classifier.endpoint is not None)):
             done += 1
             if done % 25 == 0 or done == len(items):
                 look = "" if passes == 1 else f" (look {passes})"

@@ -32,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _user_errors() -> tuple[type[Exception], ...]:
+    from classifiers.budget import Stopped
     from pipeline.editions import EditionError
     from pipeline.ledger import LedgerError
     from pipeline.offline.values import WorldError
@@ -39,7 +40,7 @@ def _user_errors() -> tuple[type[Exception], ...]:
 
     # A file or folder of the user's that is not there, or not what it should be: the message has its name.
     places = (FileNotFoundError, FileExistsError, NotADirectoryError, IsADirectoryError, PermissionError)
-    return (EditionError, LedgerError, StoreError, WorldError, *places)
+    return (EditionError, LedgerError, Stopped, StoreError, WorldError, *places)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -54,7 +55,38 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--world", type=Path, help="build from a world folder instead of an edition's own source")
     one.add_argument("--minutes", type=float, help="stop starting episodes after so many minutes")
     one.add_argument("--take-prefix", action="store_true", help="out of time, let the classified prefix be the sample")
+    one.add_argument(
+        "--classifier",
+        metavar="NAME",
+        help="embedded, openai:MODEL[@BASE_URL], anthropic:MODEL; makes an edition of its own (keys: OPENAI_API_KEY, "
+        "ANTHROPIC_API_KEY, RECLAIM_MODEL_KEY for a base URL)",
+    )
+    one.add_argument(
+        "--budget", metavar="LIMITS", help="of the edition's model turns, as usd=20,tokens=5000000 (RECLAIM_BUDGET)"
+    )
+    one.add_argument(
+        "--accept",
+        metavar="WHAT",
+        help="unpriced: a model without a known price; unmeasured: one that tells no usage (RECLAIM_ACCEPT)",
+    )
     one.set_defaults(run=_build)
+
+    one = commands.add_parser("plan", help="what a build will ask of whom: requests, hours, tokens, dollars, disk")
+    one.add_argument("edition", nargs="?")
+    one.add_argument("--world", type=Path, help="plan for a world folder instead of an edition's own source")
+    one.add_argument(
+        "--pilot",
+        type=int,
+        nargs="?",
+        const=20,
+        metavar="PAPERS",
+        help="first run so many papers of the sample for real (default: 20)",
+    )
+    one.set_defaults(run=_plan)
+
+    one = commands.add_parser("status", help="what is done, and what waits for whom, until when")
+    one.add_argument("edition", nargs="?")
+    one.set_defaults(run=_status)
 
     one = commands.add_parser("verify", help="prove a release from its folder alone")
     one.add_argument("folder", type=Path)
@@ -157,12 +189,42 @@ def _build(arguments: argparse.Namespace) -> int:
     from pipeline.store import Store
 
     root = store_root(arguments.store)
-    name = load_edition(arguments.edition, Store.open(root), arguments.world).name
-    with workplace(arguments.edition if arguments.world is None and arguments.edition else name, root) as work:
+    edition = load_edition(arguments.edition, Store.open(root), arguments.world, arguments.classifier)
+    as_given = arguments.edition and arguments.world is None and arguments.classifier is None
+    with workplace(arguments.edition if as_given else edition.name, root) as work:
         work.minutes, work.take_prefix = arguments.minutes, arguments.take_prefix
+        given = {"RECLAIM_BUDGET": arguments.budget, "RECLAIM_ACCEPT": arguments.accept}
+        work.environ = {**os.environ, **{name: text for name, text in given.items() if text is not None}}
         end = build(work)
         print(report.closing(work, end))
     return end.exit_code
+
+
+def _plan(arguments: argparse.Namespace) -> int:
+    from assets import plan
+    from assets.workplace import load_edition, store_root, workplace
+    from pipeline.store import Store
+
+    root = store_root(arguments.store)
+    name = arguments.edition or "sample-2025"
+    if arguments.world is not None:
+        name = load_edition(arguments.edition, Store.open(root), arguments.world).name
+    with workplace(name, root) as work:
+        for line in [] if work.offline else plan.secrets(work.edition):
+            print(f"reclaim: {line}", file=sys.stderr)
+        if arguments.pilot:
+            plan.pilot(work, arguments.pilot)
+        print(plan.text(work, plan.plan(work)))
+    return 0
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    from assets import status
+    from assets.workplace import store_root, workplace
+
+    with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:
+        print(status.text(work))
+    return 0
 
 
 def _verify(arguments: argparse.Namespace) -> int:

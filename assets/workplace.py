@@ -12,7 +12,7 @@ import re
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -30,6 +30,7 @@ from pipeline.record import Record
 from pipeline.store import Store, StoreError
 
 if TYPE_CHECKING:
+    from classifiers.budget import Stopped
     from pipeline.ledger import Ledger
     from pipeline.offline.server import OfflineWorld
     from pipeline.sources.clocks import Clock
@@ -63,7 +64,8 @@ class Workplace:
     """One edition in one store.
 
     `say` takes a line of progress. `minutes` bounds the classification of a build; `take_prefix` makes the longest
-    prefix of ranks that was classified the whole sample.
+    prefix of ranks that was classified the whole sample. `stopped`: why the classifier may be asked no more;
+    `environ`: its keys and budgets.
     """
 
     edition: Edition
@@ -71,6 +73,8 @@ class Workplace:
     say: Say = to_stderr
     minutes: float | None = None
     take_prefix: bool = False
+    stopped: Stopped | None = None
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     run: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     began: float = field(default_factory=time.monotonic)
 
@@ -152,11 +156,47 @@ class Workplace:
         )
 
     def out_of_time(self) -> bool:
-        return self.minutes is not None and time.monotonic() - self.began > self.minutes * 60
+        late = self.minutes is not None and time.monotonic() - self.began > self.minutes * 60
+        return late or self.stopped is not None
 
 
-def load_edition(name: str | None, store: Store, world: Path | None = None) -> Edition:
-    """The edition a command means: shipped, a file, or one that an earlier `--world` left in this store.
+def load_edition(name: str | None, store: Store, world: Path | None = None, classifier: str | None = None) -> Edition:
+    """The edition a command means, read by another classifier where one is named: an edition of its own then, written
+    into the store like that of `--world`."""
+    edition = _named_edition(name, store, world)
+    if classifier is None or classifier == edition.classifier.model:
+        return edition
+    kept = store.root / "editions"
+    plain = re.sub(r"[^a-z0-9.-]+", "-", classifier.partition("@http")[0].lower()).strip("-.")
+    path = kept / f"{edition.name}-{plain}.toml"
+    model = f"model = {json.dumps(classifier)}"
+    if path.exists():  # only where the model is asked may change; the rest may have been edited
+        text = re.sub(r"(?m)^model = .*$", lambda _: model, path.read_text(encoding="utf-8"))
+    else:
+        found_by_name = edition.name in editions.shipped() or (kept / f"{edition.name}.toml").is_file()
+        base = edition.name if found_by_name else str(Path(name or edition.name).resolve())
+        lines = [f"extends = {json.dumps(base)}"]
+        if edition.world_path is not None and not editions.data(str(edition.world)).is_dir():
+            lines.append(f"world = {json.dumps(str(edition.world_path.resolve()))}")
+        text = _CLASSIFIER_EDITION.format(lines="\n".join(lines), model=model)
+    kept.mkdir(parents=True, exist_ok=True)
+    staged = path.with_suffix(".part")
+    staged.write_text(text, encoding="utf-8")
+    staged.replace(path)
+    return editions.load(str(path))
+
+
+_CLASSIFIER_EDITION = """\
+# The same papers, read by another classifier. How it is asked and what a paper may cost goes into [classifier.llm].
+{lines}
+
+[classifier]
+{model}
+"""
+
+
+def _named_edition(name: str | None, store: Store, world: Path | None = None) -> Edition:
+    """The edition a command means: shipped, a file, or one that an earlier command left in this store.
 
     `--world FOLDER` without a name makes an edition of that folder, named after it, with the sample edition's settings;
     it is written into the store, so that every process that opens the store finds it.

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from classifiers.prices import MICRO, Price
+from pipeline.editions import EditionError
 
 Stop = Literal[
     "no_price",
@@ -30,7 +31,7 @@ LimitName = Literal["tool_limit", "request_limit", "token_limit", "time_limit", 
 ACCEPTABLE = frozenset({"unpriced", "unmeasured"})
 
 
-class BudgetError(ValueError):
+class BudgetError(EditionError):
     """A budget that cannot be read: the message says what to write."""
 
 
@@ -158,6 +159,7 @@ class Purse:
         """Set a turn's worst cost aside. Raises Stopped where the run cannot bear it."""
         if self.stopped is not None:
             raise self.stopped
+        self.open()
         would = self.spent + self.reserved + ahead
         bounds: list[tuple[Stop, float | None, float, str]] = [
             ("run_requests", self.budget.requests, would.requests, "requests"),

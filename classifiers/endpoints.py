@@ -10,6 +10,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,7 +31,7 @@ from pydantic_ai.settings import ModelSettings
 
 from classifiers.budget import Purse, Spent, worst
 from classifiers.prices import Price
-from pipeline.editions import LanguageModel
+from pipeline.editions import EditionError, LanguageModel
 from pipeline.sources.clocks import Clock
 
 ATTEMPTS = 6
@@ -43,7 +44,7 @@ KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 OWN_KEY = "RECLAIM_MODEL_KEY"
 
 
-class NoSuchModel(ValueError):
+class NoSuchModel(EditionError):
     """A classifier that is not here: the message says what it would take."""
 
 
@@ -101,7 +102,15 @@ class Endpoint:
     clock: Clock
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     answered: int = 0
+    began: datetime | None = None
     _models: dict[Any, Model] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """Since the run's first turn."""
+        now = self.clock.now()
+        self.began = self.began or now
+        return (now - self.began).total_seconds()
 
     def model(self) -> Model:
         """The patient model of the running event loop: connections belong to the loop that opened them."""
@@ -200,7 +209,7 @@ class PatientModel(WrapperModel):
         one = self.endpoint
         ahead, before = one.ahead(messages, model_request_parameters), one.answered
         for attempt in range(1, ATTEMPTS + 1):
-            one.purse.reserve(ahead)
+            one.purse.reserve(ahead, one.seconds)
             taken = Spent(requests=1)
             try:
                 response = await self.wrapped.request(messages, model_settings, model_request_parameters)

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from classifiers.agent import run_episode
-from classifiers.models import Classifier
-from classifiers.toolbox import Limits, PaperInput, Probes, Seen, subject_asked
+from classifiers.budget import Stopped
+from classifiers.models import Classifier, limits_of
+from classifiers.toolbox import PaperInput, Probes, Seen, subject_asked
 from pipeline.answers import Episode
 from pipeline.bundles import Fetched, bundle, files_of, sha256
 from pipeline.classification import derivation
@@ -82,11 +83,12 @@ async def examine(
         facts = PaperFacts(
             title=paper.title or record.title, arxiv_id=record.arxiv_id, authors=record.authors or paper.authors
         )
-        told = edition.classifier
-        limits = Limits(rounds=told.max_tool_rounds, tool_calls=told.max_tool_calls, result_chars=told.max_result_chars)
+        limits = limits_of(edition.classifier)
         given = PaperInput(record=record.arxiv_id, bundle=opened.digest, paper=paper)
         episode = await run_episode(given, probes_for(facts), classifier, limits)
         end = derivation(record, paper, episode, edition, has_supplement=False)
+    except Stopped:
+        raise
     except Exception as fault:
         detail = f"{type(fault).__name__}: {fault}"[:500]
         return Exclusion(

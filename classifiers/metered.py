@@ -49,7 +49,8 @@ class MeteredModel(WrapperModel):
             raise PaperLimit(
                 limit,
                 f"{spent.tokens} tokens, {spent.micro_usd} micro-dollars and {seconds:.0f} s went into "
-                f"{spent.requests} turns; the next would take up to {ahead.tokens} tokens and {ahead.micro_usd} micro-dollars",
+                f"{spent.requests} turns; the next would take up to {ahead.tokens} tokens and {ahead.micro_usd} "
+                "micro-dollars",
             )
         self.endpoint.purse.measured(self.account.spent)
         response = await super().request(messages, model_settings, model_request_parameters)

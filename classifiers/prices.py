@@ -12,12 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pipeline.editions import data
+from pipeline.editions import EditionError, data
 
 MICRO = 1_000_000
 
 
-class PriceError(ValueError):
+class PriceError(EditionError):
     """A table of prices that cannot be read: the message names file, model and key."""
 
 
