@@ -48,14 +48,13 @@ class ArxivMetadata:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Note:
     """What OpenReview says about one forum. `supplement_path`: its attachment, None where the note names none.
-    `number`: the note's number within its venue `domain`."""
+    `number`: the note's number within its venue."""
 
     forum_id: str
     title: str
     authors: tuple[str, ...] = ()
     supplement_path: str | None = None
     number: int | None = None
-    domain: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,7 +72,6 @@ class PaperRecord:
     supplement_path: str | None
     index_key: str
     note_number: int | None = None
-    note_domain: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -272,7 +270,6 @@ def papers(
             supplement_path=note.supplement_path if note else None,
             index_key=entry.key,
             note_number=note.number if note else None,
-            note_domain=note.domain if note else "",
         )
     return tuple(records[key] for key in sorted(records)), tuple(exclusions)
 

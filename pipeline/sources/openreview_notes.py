@@ -118,7 +118,6 @@ def _notes(notes: Iterable[Any]) -> Iterator[Note]:
             authors=tuple(name for name in map(_author, content.get("authors") or ()) if name),
             supplement_path=content.get("supplementary_material") or None,
             number=note.number if isinstance(note.number, int) else None,
-            domain=str(note.domain or ""),
         )
 
 

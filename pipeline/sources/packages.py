@@ -8,7 +8,6 @@ limits, challenges, its own trouble) establishes nothing, and is asked again.
 from __future__ import annotations
 
 import os
-import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -157,28 +156,33 @@ def attachments(archive: bytes, group: Sequence[PaperRecord]) -> dict[str, bytes
     leads to no note of the group, or to two, and a note with two files, tell nothing: those papers are not in the
     result. Numbers count within a venue, so in a group of several venues they tell nothing where they meet.
     """
+    owners: dict[str, list[str]] = {}
+    for record in group:
+        for expected in _names(record):
+            owners.setdefault(expected, []).append(record.arxiv_id)
     names: dict[str, list[str]] = {}
     with zipfile.ZipFile(BytesIO(archive)) as members:
         for name in (info.filename for info in members.infolist() if not info.is_dir()):
-            owners = [record.arxiv_id for record in group if _belongs(PurePosixPath(name).name, record)]
-            if len(owners) == 1:
-                names.setdefault(owners[0], []).append(name)
+            own = owners.get(PurePosixPath(name).name, [])
+            if len(own) == 1:
+                names.setdefault(own[0], []).append(name)
         found = {}
-        for arxiv_id, own in names.items():
+        for arxiv_id, (first, *more) in names.items():
             try:
-                with members.open(own[0]) as member:
+                with members.open(first) as member:
                     data = member.read(SUPPLEMENT_BYTES + 1)
             except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError, RuntimeError):
                 continue  # damaged on the way; asked for by itself
-            if len(own) == 1 and data and len(data) <= SUPPLEMENT_BYTES:
+            if not more and data and len(data) <= SUPPLEMENT_BYTES:
                 found[arxiv_id] = data
     return found
 
 
-def _belongs(name: str, record: PaperRecord) -> bool:
-    stems = [str(record.forum_id)] + ([str(record.note_number)] if record.note_number is not None else [])
+def _names(record: PaperRecord) -> list[str]:
+    """What its supplement may be called among others."""
     ending = PurePosixPath(str(record.supplement_path)).suffix
-    return any(re.fullmatch(rf"{re.escape(stem)}(_{FIELD})?{re.escape(ending)}", name) for stem in stems)
+    stems = [str(record.forum_id)] + ([str(record.note_number)] if record.note_number is not None else [])
+    return [f"{stem}{field}{ending}" for stem in stems for field in ("", f"_{FIELD}")]
 
 
 # ------------------------------------------------------------------------------------------------------------ outcomes
