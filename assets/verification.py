@@ -48,13 +48,14 @@ def command(arguments: argparse.Namespace) -> int:
 
 
 def _live(case: Case, pack: Pack | None, arguments: argparse.Namespace) -> Report:
+    from pipeline.sources.github_tokens import Tokens
     from pipeline.sources.live import live
 
     edition = case.material.edition
     seed = edition.seed if arguments.seed is None else arguments.seed
-    token = os.environ.get("RECLAIM_GITHUB_TOKEN", "")
+    tokens = Tokens.from_environment(os.environ, own_only=edition.world is not None)
     with _recorder(edition, arguments.world or _world(edition, arguments.store)) as recorder:
-        return live(case, pack, recorder, arguments.live, seed, token)
+        return live(case, pack, recorder, arguments.live, seed, tokens)
 
 
 def _world(edition: Edition, store: str | None) -> Path | None:

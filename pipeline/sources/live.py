@@ -17,6 +17,7 @@ from pipeline.evidence import Outcome, Receipt, Verification, canonical
 from pipeline.release.case import Case
 from pipeline.release.pack import Pack
 from pipeline.release.report import Report, Tally
+from pipeline.sources.github_tokens import Tokens
 from pipeline.sources.probes import PaperFacts, Probes
 from pipeline.sources.recorder import Recorder
 
@@ -28,7 +29,7 @@ DECISIVE = (
 """Facts that the table of labels reads; it asks whether there is any, so that is what is compared."""
 
 
-def live(case: Case, pack: Pack | None, recorder: Recorder, count: int, seed: str, token: str = "") -> Report:
+def live(case: Case, pack: Pack | None, recorder: Recorder, count: int, seed: str, tokens: str | Tokens = "") -> Report:
     """Probe `count` receipts of split rows again, drawn by `seed` among those that rest on exchanges.
 
     Differences in outcome and decisive facts are notes; a failure is one that changes a label. An answer that cannot be
@@ -45,7 +46,7 @@ def live(case: Case, pack: Pack | None, recorder: Recorder, count: int, seed: st
     told: Counter[str] = Counter()
     for receipt in sorted(drawn, key=lambda r: (r.paper, r.tool, r.subject, r.id)):
         inputs = rows[receipt.paper]
-        probes = Probes(receipt.paper, recorder, {}, _facts(inputs, pack), walls, token)
+        probes = Probes(receipt.paper, recorder, {}, _facts(inputs, pack), walls, tokens)
         where = f"{receipt.paper} {receipt.tool} {receipt.subject}"
         try:
             again = _again(probes, receipt)
