@@ -16,7 +16,6 @@ from datetime import UTC, datetime
 # for strangers, and "no concurrent bursts". Hugging Face: 500 calls in 5 minutes for strangers.
 INTERVALS: Mapping[str, float] = {
     "arxiv.org": 3.0,
-    "export.arxiv.org": 3.0,
     "api.github.com": 1.0,
     "api.github.com/search": 6.0,
     "token@api.github.com/search": 2.0,
@@ -31,6 +30,8 @@ BUDGETS: Mapping[str, tuple[int, float]] = {
     "token@api.github.com/search": (30, 60.0),
     "huggingface.co": (500, 300.0),
 }
+ONE_SERVICE: Mapping[str, str] = {"export.arxiv.org": "arxiv.org", "www.arxiv.org": "arxiv.org"}
+"""Hosts that count requests together: arXiv's terms allow one every three seconds to all of its machines."""
 SLICES = 10
 """A budget's window is counted in this many slices, so that no window of its length, wherever it starts, holds more."""
 # GraphQL says "not now" in a success (yanyongyu/githubkit#271: the type has two spellings). Quotes inside a text that
@@ -169,6 +170,7 @@ def rule_of(host: str, path: str, credential: str, limits: Limits) -> Rule:
 
     Requests with a credential have lanes of their own, one a credential, known by a hash of it.
     """
+    host = ONE_SERVICE.get(host, host)
     parts = [part for part in path.split("/") if part]
     places = ["/".join((host, *parts[:n])) for n in range(min(len(parts), 4), -1, -1)]
     known = {**limits.intervals, **limits.budgets}

@@ -154,3 +154,8 @@ def test_no_header_and_no_body_breaks_the_arithmetic_or_holds_a_host_for_ever(a:
         found = told_to_wait(headers, b"Too many requests " + body, NOW)
         assert found is None or found <= 31 * 86_400
     assert told_to_wait({"retry-after": "9" * 400}, b"", NOW) == 30 * 86_400
+
+
+def test_all_machines_of_arxiv_share_one_rhythm() -> None:
+    lanes = {rule_of(host, "/src/1", "", Limits()).lane for host in ("arxiv.org", "export.arxiv.org", "www.arxiv.org")}
+    assert lanes == {"arxiv.org"}
