@@ -166,7 +166,7 @@ class Conference:
             facts=WorldFacts(name=told.name, as_of=told.as_of, venue=told.venue, description="generated"),
             papers=Lazy(map(arxiv_id_of, range(told.papers)), self._paper),
             repositories=Lazy(iter(sorted([*owners, *SHARED_REPOSITORIES])), self._repository),
-            hub=Lazy(iter(sorted([*hub, *_SHARED_HUB])), self._hub_repository),
+            hub=Lazy(iter(sorted([*hub, *_SHARED_HUB, INDEX])), self._hub_repository),
             sites=Lazy(iter(sorted([*hosts, *_SHARED_SITES, MIRROR])), self._site),
             served=(folder / FILE,),
         )
@@ -176,6 +176,15 @@ class Conference:
         return self.drawn(number_of(arxiv_id))
 
     # -------------------------------------------------------------------------------------------------------- making
+
+    def _index(self) -> bytes:
+        """The list of accepted papers as a data set on the Hub, one row a paper."""
+        rows = []
+        for paper in map(self.drawn, range(self.told.papers)):
+            url = f"https://openreview.net/forum?id={paper.forum_id}"
+            title = paper.venue_title or paper.story.title
+            rows.append({"title": title, "arxiv_id": paper.arxiv_id, "paper_url": url})
+        return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
     def _paper(self, arxiv_id: str) -> Paper:
         paper = self.truth(arxiv_id)
@@ -226,6 +235,8 @@ class Conference:
     def _hub_repository(self, key: str) -> HubRepository:
         kind: Literal["models", "datasets"] = "models" if key.startswith("models/") else "datasets"
         name = key.partition("/")[2]
+        if key == INDEX:
+            return HubRepository(kind, name, HubFacts(license="mit"), {"train.jsonl": File(Held(self._index()))})
         if key in _SHARED_HUB:
             return HubRepository(
                 kind, name, HubFacts(license="mit", downloads=90_000), _hub_files(kind, name, 40 << 20)
@@ -259,6 +270,7 @@ class Conference:
         return Site(host, SiteFacts(route=routes), self._folder)
 
 
+INDEX = "datasets/generated/accepted"
 _SHARED_HUB = ("datasets/Salesforce/wikitext", "datasets/openai/gsm8k")
 _SHARED_SITES = {
     "www.cs.toronto.edu": ("/~kriz/cifar.html",),

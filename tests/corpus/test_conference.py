@@ -62,7 +62,7 @@ def read_log(folder: Path) -> list[Seen]:
 
 
 def fetched(folder: Path, papers: int, kill_after: int | None = None) -> bool:
-    """Fetch all in a process of its own; whether it came to its end. Killed once the server saw so many requests more."""
+    """Fetch all in a process of its own, killed once the server saw so many requests more; whether it came to its end."""
     before = len(read_log(folder))
     child = subprocess.Popen(
         [sys.executable, "-m", "tests.bench.rehearsal", str(folder), str(papers)],

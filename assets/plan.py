@@ -1,0 +1,298 @@
+"""`reclaim plan`: what a build will ask of whom, how long that takes, what it costs, and which secrets it lacks.
+
+From what the store knows. A pilot runs the first papers of the sample for real; the sample's order is a uniform draw,
+so they stand for the rest, and nothing they fetched is fetched again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+
+from assets import bundles, classification, corpus
+from assets.stages import UNFINISHED, prints, read_rows
+from assets.workplace import Workplace
+from pipeline.answers import Episode
+from pipeline.corpus import PaperRecord, valid_arxiv_id
+from pipeline.editions import Edition, sample_order
+from pipeline.evidence import Outcome
+from pipeline.sources.budget import (
+    Interval,
+    batches,
+    duration,
+    exactly,
+    forecast,
+    is_named,
+    lanes_of,
+    seconds,
+    shown,
+    size,
+)
+
+PILOT = 20
+LOOKED_AT = 200
+"""Papers done that a forecast is made from: more of them narrow it little."""
+ATTACHMENTS = "api2.openreview.net/attachment"
+LOOK_UPS = "token@api.github.com/graphql"
+OTHERS = "all other hosts"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Requests by lane (None: not known without a pilot), and what else a build takes. `to_come` of `sample` papers are
+    not classified yet; `done` are, and forecasts rest on them."""
+
+    sample: int
+    to_come: int
+    done: int
+    requests: Mapping[str, Interval | None]
+    later: Interval | None
+    tokens: Interval | None
+    micro_usd: Interval | None
+    disk: Interval | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def longest(self) -> float:
+        """Seconds that the slowest lane takes at the likely number of requests: no build is faster."""
+        named = {lane: n.likely for lane, n in self.requests.items() if n is not None and lane != OTHERS}
+        return max((seconds(lane, n) for lane, n in named.items()), default=0.0)
+
+
+def plan(work: Workplace) -> Plan:
+    """The plan of an edition, from the store alone. Asks nobody anything."""
+    notes: list[str] = []
+    requests: Counter[str] = Counter()
+    unknown: dict[str, None] = {}
+    records = _records(work)
+    if records is None:
+        _corpus_ahead(work, requests, unknown, notes)
+    sample = min(work.edition.sample_limit, len(records)) if records is not None else work.edition.sample_limit
+    ordered = sample_order(records or {}, work.edition.seed)[:sample]
+    fetched = _fetched(work)
+    missing = [i for i in ordered if i not in fetched]
+    requests["arxiv.org"] += len(missing) if records is not None else sample
+    if records is None:
+        unknown[ATTACHMENTS] = None
+    else:
+        from pipeline.sources.packages import BULK
+
+        named = [i for i in missing if records[i].supplement_path is not None]
+        requests[ATTACHMENTS] += batches(len(named), BULK)
+    looks = [(item, episode) for item, episode in _looks(work) if episode is not None]
+    done = [episode for _, episode in looks][:LOOKED_AT]
+    to_come = max(0, sample - len(looks))
+    asked, sizes = _asked(work, done)
+    found: dict[str, Interval | None] = {lane: exactly(n) for lane, n in requests.items() if n}
+    for lane in sorted({lane for paper in asked for lane in paper}):
+        ahead = forecast([paper[lane] for paper in asked], to_come)
+        if ahead is not None and lane == LOOK_UPS:
+            ahead = ahead.through(_calls)
+        known = found.get(lane)
+        found[lane] = ahead if known is None or ahead is None else known + ahead
+    if len(done) < 2 and to_come:
+        unknown |= dict.fromkeys(("api.github.com", "huggingface.co"))
+        notes.append("What the papers' links and the agents ask is not known before a few papers are done: --pilot 20")
+    accounts = [episode.account for episode in done]
+    read = [_of(account, "input_tokens") + _of(account, "output_tokens") for account in accounts]
+    rules = work.edition.classifier.model == "embedded"
+    bytes_ = [size_ + sum(f["size"] for f in fetched[e.paper]) for e, size_ in zip(done, sizes, strict=True)]
+    return Plan(
+        sample=sample,
+        to_come=to_come,
+        done=len(done),
+        requests={**found, **{lane: None for lane in unknown if lane not in found}},
+        later=forecast([_open(episode) for episode in done], to_come),
+        tokens=exactly(0) if rules else forecast(read, to_come),
+        micro_usd=exactly(0) if rules else forecast([_of(a, "micro_usd") for a in accounts], to_come),
+        disk=forecast(bytes_, to_come),
+        notes=tuple(notes),
+    )
+
+
+def pilot(work: Workplace, papers: int) -> None:
+    """Bring the first `papers` ranks of the sample as far as an episode, for real. Raises StoreError where another
+    build holds the edition.
+
+    The edition's settings are registered by it, as before any first episode.
+    """
+    with work.store.lock(work.edition.name):
+        present = prints(work)
+        if work.store.table_print(work.edition.name, "papers") != present["corpus"]:
+            corpus.run(work, present["corpus"])
+        papers = min(papers, work.edition.sample_limit)
+        if len(_fetched(work)) < papers:
+            small = {"sample": papers, "pool_size": papers, "eval_size": 1, "dev_per_tier": 0}
+            bundles.run(_as(work, work.edition.variant(small)), f"pilot{UNFINISHED}")
+        work.store.register(work.edition.name, work.edition.hash)
+        todo = [item for item, episode in _looks(work)[:papers] if episode is None]
+        asyncio.run(classification.first_look(work, todo))
+
+
+def _as(work: Workplace, edition: Edition) -> Workplace:
+    """The same place with other settings: one run, one recorder's clock, one world."""
+    for shared in ("record", "clock", "world"):
+        getattr(work, shared)  # what is made at first use is made once
+    other = copy(work)
+    other.edition = edition
+    return other
+
+
+# -------------------------------------------------------------------------------------------------- what the store has
+
+
+def _records(work: Workplace) -> dict[str, PaperRecord] | None:
+    if work.store.table_print(work.edition.name, "papers") is None:
+        return None
+    return {record.arxiv_id: record for record in corpus.records(work)}
+
+
+def _fetched(work: Workplace) -> dict[str, list[dict[str, int]]]:
+    """Files of each bundle at hand, by arXiv id."""
+    if work.store.table_print(work.edition.name, "bundles") is None:
+        return {}
+    rows = read_rows(work, "bundles")
+    return {row["arxiv_id"]: [*row["source_files"], *row["supplement_files"]] for row in rows}
+
+
+def _looks(work: Workplace) -> list[tuple[classification.Item, Episode | None]]:
+    if work.store.table_print(work.edition.name, "bundles") is None:
+        return []
+    return classification.looks(work)
+
+
+def _asked(work: Workplace, done: Sequence[Episode]) -> tuple[list[Counter[str]], list[int]]:
+    """Requests by lane, and bytes of bodies, that each paper was the first to need: what many papers name is asked
+    once."""
+    seen: set[str] = set()
+    asked: list[Counter[str]] = []
+    sizes: list[int] = []
+    for episode in done:
+        new = dict.fromkeys(id_ for receipt in episode.receipts for id_ in receipt.exchanges if id_ not in seen)
+        seen |= new.keys()
+        exchanges = [found for id_ in new if (found := work.record.get_exchange(id_)) is not None]
+        lanes = (lane for exchange in exchanges for lane in lanes_of(exchange))
+        asked.append(Counter(lane if is_named(lane) else OTHERS for lane in lanes))
+        sizes.append(sum(exchange.body_size for exchange in exchanges))
+    return asked, sizes
+
+
+def _open(episode: Episode) -> int:
+    """Questions that a paper left for a later day."""
+    open_ = {id_ for r in episode.receipts if r.outcome is Outcome.UNDETERMINED for id_ in r.exchanges}
+    return len(open_)
+
+
+def _of(account: Mapping[str, object], name: str) -> float:
+    value = account.get(name, 0)
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _calls(questions: float) -> float:
+    from pipeline.sources.github_lookup import BATCH
+
+    return float(math.ceil(questions / BATCH))
+
+
+def _corpus_ahead(work: Workplace, requests: Counter[str], unknown: dict[str, None], notes: list[str]) -> None:
+    """Requests of a corpus that is not there yet: by the floor on its size, which is all that is known."""
+    from pipeline.sources.fetch import BATCH
+    from pipeline.sources.openreview_notes import PAGE
+
+    live, least = work.edition.live, work.edition.corpus.min_papers
+    if work.store.table_print(work.edition.name, "index") is not None:
+        entries = read_rows(work, "index")
+        least = len([e for e in entries if e["arxiv_id"] and valid_arxiv_id(e["arxiv_id"])]) or least
+    else:
+        notes.append(f"The index is not fetched yet: counted with its floor of {least:,} papers")
+    requests["arxiv.org"] += batches(least, BATCH)
+    requests["api2.openreview.net"] += batches(least, PAGE) + 1
+    if live is None:
+        return
+    if live.index_dataset is not None:
+        requests["huggingface.co"] += 2
+    elif live.index_file is None and not (live.arxiv_snapshot or os.environ.get("RECLAIM_ARXIV_SNAPSHOT")):
+        requests["arxiv.org"] += least
+        notes.append(
+            "The index names no arXiv ids: each title is looked up, once or twice. A local file of arXiv's metadata "
+            "(RECLAIM_ARXIV_SNAPSHOT) saves that"
+        )
+
+
+# ------------------------------------------------------------------------------------------------------------- secrets
+
+
+def secrets(edition: Edition, environ: Mapping[str, str] = os.environ) -> list[str]:
+    """Which secrets a live build would use and does not have, one line each, with what works without it."""
+    lines = []
+    if not any(environ.get(name) for name in ("RECLAIM_GITHUB_TOKEN", "GITHUB_TOKENS", "GITHUB_TOKEN")):
+        lines.append(
+            "GITHUB_TOKEN is not set: GitHub answers 60 requests an hour instead of 5,000, no look-ups of many "
+            "repositories a call, and no code searches (those stay undetermined); all else works"
+        )
+    login = [name for name in ("OPENREVIEW_USERNAME", "OPENREVIEW_PASSWORD") if not environ.get(name)]
+    if login:
+        by_venue = edition.live is not None and not (edition.live.index_dataset or edition.live.index_file)
+        without = "there is no index, so nothing can start" if by_venue else "the index and arXiv's sources come"
+        lines.append(
+            f"{' and '.join(login)} {'is' if len(login) == 1 else 'are'} not set: OpenReview challenges strangers, and "
+            f"the build stops at its notes and supplements; without it {without} (an account is free)"
+        )
+    model = edition.classifier.model
+    if model != "embedded":
+        from classifiers.endpoints import Address, NoSuchModel
+
+        try:
+            Address.parse(model).key(environ)
+        except NoSuchModel as lack:
+            lines.append(f"{lack}: papers are fetched and bundled without it, none is classified")
+    return lines
+
+
+# ---------------------------------------------------------------------------------------------------------------- text
+
+
+def _time(lane: str, requests: float) -> str:
+    return "each at its own rhythm" if lane == OTHERS else duration(seconds(lane, requests))
+
+
+def text(work: Workplace, found: Plan) -> str:
+    """The plan for a terminal."""
+    edition = work.edition
+    lines = [
+        f"{edition.conference} {edition.year} ({edition.name}), read by {edition.classifier.model}: "
+        f"{found.to_come:,} of {found.sample:,} papers to come",
+        f"  forecast from {found.done} papers done, 95 % intervals" if found.done > 1 else "  no paper is done yet",
+        "",
+        f"  {'asked of':<34}{'requests':<36}at its limits",
+    ]
+    known = {lane: n for lane, n in found.requests.items() if n is not None}
+    slow = sorted(known, key=lambda lane: (lane == OTHERS, -seconds(lane, known[lane].likely), lane))
+    lines += [f"  {lane:<34}{shown(known[lane]):<36}{_time(lane, known[lane].likely)}" for lane in slow]
+    lines += [f"  {lane:<34}unknown" for lane, n in found.requests.items() if n is None]
+    lines.append("")
+    if found.later is not None and found.later.high > 0:
+        hours = f"{edition.second_look_hours:g} hours"
+        lines.append(f"  asked again {hours} later: {shown(found.later)} questions that had no certain answer")
+    lines.append(
+        f"  time       at least {duration(found.longest)}: hosts are asked side by side, each at its own rhythm"
+    )
+    if edition.classifier.model != "embedded":
+        dollars = None if found.micro_usd is None else found.micro_usd.through(lambda micro: micro / 1e6)
+        lines.append(f"  tokens     {shown(found.tokens)}")
+        lines.append(f"  dollars    {shown(dollars)}")
+    else:
+        lines.append("  tokens     none: the embedded rules read for nothing")
+    disk = "unknown" if found.disk is None else f"about {size(found.disk.likely)} (up to {size(found.disk.high)})"
+    lines.append(f"  disk       {disk}")
+    lines += ["", *(f"  {note}" for note in found.notes)] if found.notes else []
+    lacking = [] if work.offline else secrets(edition)
+    lines += ["", *(f"  {line}" for line in lacking)] if lacking else []
+    if work.offline:
+        lines += ["", "  An offline world answers at once: the hours are what the real services would need."]
+    return "\n".join(lines)
