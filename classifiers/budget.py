@@ -6,6 +6,7 @@ alone. A paper's account counts a turn whether it was paid now or is remembered:
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -130,6 +131,7 @@ class Purse:
     spent: Spent = field(default_factory=Spent)
     reserved: Spent = field(default_factory=Spent)
     stopped: Stopped | None = None
+    _waiting: list[asyncio.Future[None]] = field(default_factory=list)
 
     def stop(self, reason: Stop, message: str) -> Stopped:
         """The first reason stands; every paper in flight ends with it at its next turn."""
@@ -155,12 +157,35 @@ class Purse:
                 "the price (RECLAIM_PRICES), or give the budget in tokens",
             )
 
-    def reserve(self, ahead: Spent, seconds: float) -> None:
-        """Set a turn's worst cost aside. Raises Stopped where the run cannot bear it."""
-        if self.stopped is not None:
-            raise self.stopped
-        self.open()
-        would = self.spent + self.reserved + ahead
+    async def reserve(self, ahead: Spent, seconds: float) -> None:
+        """Set a turn's worst cost aside; waits while only what others have set aside, and may not use up, stands in the
+        way. Raises Stopped where the run cannot bear the turn.
+        """
+        while True:
+            if self.stopped is not None:
+                raise self.stopped
+            self.open()
+            if over := self._over(self.spent + ahead, seconds):
+                reason, bound, value, unit = over
+                raise self.stop(
+                    reason, f"the run's budget of {bound:g} {unit} does not bear another turn ({value:g} with it)"
+                )
+            if self._over(self.spent + self.reserved + ahead, seconds) is None:
+                self.reserved += ahead
+                return
+            settled = asyncio.get_running_loop().create_future()
+            self._waiting.append(settled)
+            await settled
+
+    def settle(self, ahead: Spent, actual: Spent) -> None:
+        self.reserved -= ahead
+        self.spent += actual
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            if not one.done():
+                one.set_result(None)
+
+    def _over(self, would: Spent, seconds: float) -> tuple[Stop, float, float, str] | None:
         bounds: list[tuple[Stop, float | None, float, str]] = [
             ("run_requests", self.budget.requests, would.requests, "requests"),
             ("run_tool_calls", self.budget.tool_calls, would.tool_calls + 1, "tool calls"),
@@ -168,16 +193,8 @@ class Purse:
             ("run_seconds", self.budget.seconds, seconds, "seconds"),
             ("run_money", self.budget.micro_usd, would.micro_usd, "micro-dollars"),
         ]
-        for reason, bound, value, unit in bounds:
-            if bound is not None and value > bound:
-                raise self.stop(
-                    reason, f"the run's budget of {bound:g} {unit} does not bear another turn ({value:g} with it)"
-                )
-        self.reserved += ahead
-
-    def settle(self, ahead: Spent, actual: Spent) -> None:
-        self.reserved -= ahead
-        self.spent += actual
+        found = ((r, bound, value, unit) for r, bound, value, unit in bounds if bound is not None and value > bound)
+        return next(found, None)
 
     def measured(self, spent: Spent) -> None:
         """Raises Stopped where a backend told no usage and the run did not accept that."""

@@ -209,7 +209,7 @@ class PatientModel(WrapperModel):
         one = self.endpoint
         ahead, before = one.ahead(messages, model_request_parameters), one.answered
         for attempt in range(1, ATTEMPTS + 1):
-            one.purse.reserve(ahead, one.seconds)
+            await one.purse.reserve(ahead, one.seconds)
             taken = Spent(requests=1)
             try:
                 response = await self.wrapped.request(messages, model_settings, model_request_parameters)

@@ -259,7 +259,7 @@ def test_a_replay_that_lacks_a_turn_says_so_and_asks_nobody() -> None:
         reader.read()
         asked = fake.asked
         reader.turns.kept.popitem()
-        with pytest.raises(NotRecorded, match="turn 2 of openai:MiniMax-M2.7"):
+        with pytest.raises(NotRecorded, match=r"turn 2 of openai:MiniMax-M2\.7"):
             reader.read(reader.classifier(ask=False))
         assert fake.asked == asked
 
