@@ -99,7 +99,7 @@ class Outward:
             goes_on = asked.follow and raw.status in _REDIRECTS and bool(location)
             goes_on = goes_on and len(chain) < self._limits.redirects
             if raw.fault != "blocked":
-                sent.append(Sent(host=rule.host, outcome=_outcome(raw, goes_on), size=len(raw.body)))
+                sent.append(Sent(host=parts.hostname or "", outcome=_outcome(raw, goes_on), size=len(raw.body)))
             if not goes_on or raw.status is None:
                 return raw, tuple(sent), rule, None
             chain.append((raw.status, url))
