@@ -51,6 +51,10 @@ def build(work: Workplace) -> End:
         todo = stale(work, present)
         if any(stage.name == "classification" for stage in todo) and not classification.askable(work):
             return stopped(work)
+        if todo and not work.offline:
+            from assets import plan
+
+            work.say(plan.text(work, plan.plan(work)))
         if todo:
             failed = _run(work, todo)
             if failed:

@@ -96,15 +96,19 @@ def _waiting(work: Workplace) -> list[str]:
     later = [w.not_before for w in waiting if w.not_before is not None and not w.due(now)]
     given_up = [w for w in waiting if w.not_before is None]
     if due:
-        lines.append(f"  {len(due):,} questions may be asked again now: build again")
+        lines.append(f"  {_questions(len(due))} may be asked again now: build again")
     if later:
         first, last = _moment(min(later)), _moment(max(later))
-        lines.append(f"  {len(later):,} questions wait for a later day, from {first} to {last}")
+        lines.append(f"  {_questions(len(later))} put off to a later day, from {first} to {last}")
     if given_up:
-        lines.append(f"  {len(given_up):,} questions were given up until the next refresh, and stay undetermined")
+        lines.append(f"  {_questions(len(given_up))} given up until the next refresh, and undetermined till then")
     reasons = Counter(w.reason for w in waiting)
     lines += [f"    {count:,} {reason}" for reason, count in _largest(reasons)]
     return ["", *(lines or ["  nothing waits"])]
+
+
+def _questions(count: int) -> str:
+    return f"{count:,} question{'' if count == 1 else 's'}"
 
 
 def held(record: Record, now: datetime, line: str) -> list[tuple[str, datetime, str]]:

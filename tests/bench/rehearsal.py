@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from assets import bundles, classification, corpus
+from assets import bundles, classification, corpus, repositories
 from assets.workplace import Workplace
 from classifiers import linkcheck
 from classifiers.places import call_for
@@ -28,7 +28,6 @@ from pipeline.offline.limits import Keeper, Seen
 from pipeline.offline.server import OfflineWorld
 from pipeline.offline.transports import WorldTransport
 from pipeline.sources.clocks import SimulatedClock
-from pipeline.sources.github_lookup import Question, look_up
 from pipeline.sources.github_tokens import Tokens
 from pipeline.sources.probes import Probes
 from pipeline.sources.reading import PaperFacts
@@ -113,8 +112,9 @@ def fetch_all(work: Rehearsal) -> dict[str, Any]:
     recorder, tokens = work.recorder(), Tokens.of(work.tokens)
     items = classification._items(work)
     papers = {item.record.arxiv_id: classification._paper(work, item) for item in items}
-    named = {name for paper in papers.values() for link in paper.links if (name := repository_of(link.url))}
-    look_up(recorder, tokens, [Question(name) for name in sorted(named)])
+    read = [(item.record, papers[item.record.arxiv_id]) for item in items]
+    repositories.look_up(work, recorder, tokens, read)
+    named = {name for _, paper in read for link in paper.links if (name := repository_of(link.url))}
     walls = reference.walls()
     for item in items:
         record, paper = item.record, papers[item.record.arxiv_id]
