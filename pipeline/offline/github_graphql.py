@@ -19,7 +19,7 @@ from graphql.language import FieldNode, IntValueNode, SelectionSetNode, Variable
 
 from pipeline.offline.content import Content, NotRecordedError, blob_sha, stable_hex, whole
 from pipeline.offline.github import final_name, is_ref
-from pipeline.offline.github_objects import license_body, served_content, stamp, tree_sha
+from pipeline.offline.github_objects import folders, license_body, served_content, stamp, tree_sha
 from pipeline.offline.values import FailFirst, ReleaseFacts, Repository, World
 
 _SCHEMA = """
@@ -294,7 +294,7 @@ def _entry(repository: Repository, path: str) -> dict[str, Any] | None:
         sha = module.sha
         told = {"name": path, "path": path, "gitUrl": module.url or "", "subprojectCommitOid": sha}
         return named | {"type": "commit", "mode": 0o160000, "size": 0, "oid": sha, "object": None, "submodule": told}
-    if not any(known.startswith(f"{path}/") for known in repository.files):
+    if path not in folders(repository):
         return None
     tree = {
         "__typename": "Tree",
