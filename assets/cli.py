@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import signal
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -145,6 +143,11 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("file", type=Path)
     one.add_argument("--edition")
     one.set_defaults(run=_audit_form)
+    users = audit.add_parser("user", help="who may enter the audit page").add_subparsers(dest="act", required=True)
+    one = users.add_parser("add", help="make an account; the password is asked for, or read from a pipe")
+    one.add_argument("name")
+    one.add_argument("--role", choices=["auditor", "adjudicator", "admin"], default="auditor")
+    one.set_defaults(run=_audit_user_add)
     one = audit.add_parser("status", help="how many rows wait, are stale or disputed")
     one.add_argument("--edition")
     one.set_defaults(run=_audit_status)
@@ -170,8 +173,16 @@ def _parser() -> argparse.ArgumentParser:
     one = commands.add_parser("editions", help="the editions at hand, with their hashes")
     one.set_defaults(run=_editions)
 
-    one = commands.add_parser("ui", help="Dagster's UI over this store")
-    one.add_argument("--port", type=int, default=3000)
+    one = commands.add_parser("ui", help="the audit page over this store, and Dagster's UI beside it")
+    one.add_argument("edition", nargs="?")
+    one.add_argument("--port", type=int, default=3000, help="Dagster's port")
+    one.add_argument("--audit-port", type=int, default=3001)
+    one.add_argument("--audit-host", default="127.0.0.1", help="beyond loopback needs TLS files or --behind-proxy")
+    one.add_argument("--tls-cert", type=Path)
+    one.add_argument("--tls-key", type=Path)
+    one.add_argument("--behind-proxy", metavar="NAME", help="the host name under which a proxy brings TLS")
+    one.add_argument("--share", type=float, default=0.25, help="of the rows that two people read, 0.25 to 1")
+    one.add_argument("--no-dagster", action="store_true", help="the audit page alone")
     one.set_defaults(run=_ui)
     return parser
 
@@ -354,21 +365,15 @@ def _editions(arguments: argparse.Namespace) -> int:
 
 
 def _ui(arguments: argparse.Namespace) -> int:
-    from assets.build import instance
-    from assets.workplace import store_root
+    from assets import ui
 
-    root = store_root(arguments.store)
-    instance(root / "dagster").dispose()
-    print(f"Dagster: http://127.0.0.1:{arguments.port}", file=sys.stderr)
-    command = [sys.executable, "-m", "dagster", "dev", "-m", "assets.definitions"]
-    command += ["-h", "127.0.0.1", "-p", str(arguments.port)]
-    child = subprocess.Popen(command, env={**os.environ, "RECLAIM_STORE": str(root)})
-    signal.signal(signal.SIGTERM, lambda *_: child.terminate())
-    try:
-        return child.wait()
-    except KeyboardInterrupt:
-        child.terminate()
-        return child.wait()
+    return ui.command(arguments)
+
+
+def _audit_user_add(arguments: argparse.Namespace) -> int:
+    from assets import ui
+
+    return ui.add_user(arguments)
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""The page on which people audit rows."""
+"""The web page for auditors: one request a decision, evidence beside each question, nothing that a build step makes."""

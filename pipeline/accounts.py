@@ -29,7 +29,7 @@ _N, _R, _P = 2**14, 8, 5  # scrypt, as OWASP's password storage cheat sheet list
 
 metadata = sa.MetaData()
 accounts = sa.Table(
-    "accounts",
+    "audit_accounts",
     metadata,
     sa.Column("name", sa.String(100), primary_key=True),
     sa.Column("role", sa.String(16), nullable=False),
@@ -38,14 +38,14 @@ accounts = sa.Table(
     sa.Column("made_at", sa.String(32), nullable=False),
 )
 sessions = sa.Table(
-    "sessions",
+    "audit_sessions",
     metadata,
     sa.Column("id", sa.String(64), primary_key=True),  # the hash of what the cookie holds
     sa.Column("name", sa.String(100), nullable=False),
     sa.Column("until", sa.String(32), nullable=False),
 )
 guesses = sa.Table(
-    "guesses",
+    "audit_guesses",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("name", sa.String(100), nullable=False, index=True),
@@ -66,6 +66,11 @@ class Locked(Exception):
 class Account:
     name: str
     role: Role
+
+    @property
+    def reads(self) -> bool:
+        """Adjudicators see what others answered, so they read no rows themselves."""
+        return self.role != "adjudicator"
 
     @property
     def adjudicates(self) -> bool:

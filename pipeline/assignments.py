@@ -29,7 +29,7 @@ LEAST_SHARE = 0.25
 
 metadata = sa.MetaData()
 readings = sa.Table(
-    "readings",
+    "audit_readings",
     metadata,
     sa.Column("edition", sa.String(128), primary_key=True),
     sa.Column("paper", sa.String(64), primary_key=True),

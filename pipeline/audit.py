@@ -147,7 +147,7 @@ def audit(row: Derivation, events: Iterable[Event], receipts: Mapping[str, Recei
         score_needs=needs,
         score_published=published,
         tier=tier,
-        overturned=tuple(q for q, d in answers.items() if _overturns(row, d)),
+        overturned=tuple(q for q, d in answers.items() if overturns(row, q, d.value)),
         excluded=problems[0] if problems else None,
     )
 
@@ -204,8 +204,8 @@ def _search(receipt: Receipt) -> bool:
 
 
 def _cited(decision: Decision, inputs: Inputs, receipts: Mapping[str, Receipt]) -> list[Receipt]:
-    """The receipts of this row's own episode that a decision cites, in its order."""
-    own = set(inputs.receipts)
+    """The receipts of this row's own episode and its second looks that a decision cites, in its order."""
+    own = set(inputs.citable)
     return [receipts[i] for i in dict.fromkeys(decision.event.evidence) if i in own and i in receipts]
 
 
@@ -213,18 +213,21 @@ def _question(signal: Signal) -> Question:
     return next(q for q in QUESTIONS if q == signal.value)
 
 
-def _overturns(row: Derivation, decision: Decision) -> bool:
-    question, value = decision.question, decision.value
+def verdict(row: Derivation, question: Question) -> Json:
+    """What the row says, in the words of an answer; None for a signal that no receipt settles."""
     if question in SIGNALS:
         label = row.label(Signal(question))
-        return bool(value != ("not_needed" if not label.applicable else label.value))
+        return label.value if label.applicable else "not_needed"
     if question == "kind":
-        return bool(value != row.inputs.paper_kind)
+        return row.inputs.paper_kind
     if question == "needs":
-        return bool(value != sorted(n for n, quote in row.inputs.needs.items() if quote))
-    if question == "eligibility":
-        return bool(value is not True)
-    return bool(value != STANDS)
+        return sorted(n for n, quote in row.inputs.needs.items() if quote)
+    return True if question == "eligibility" else STANDS
+
+
+def overturns(row: Derivation, question: Question, value: Json) -> bool:
+    """Whether an answer that decides says other than the row."""
+    return value != CANNOT_TELL and not _same(value, verdict(row, question))
 
 
 def _corrected(inputs: Inputs, answers: Mapping[Question, Decision]) -> tuple[Inputs, list[str]]:
@@ -298,8 +301,9 @@ def _hours(row: Derivation, inputs: Inputs, labels: Sequence[Label], decision: D
     before = row.label(Signal.WEIGHTS).value
     after = next(one.value for one in labels if one.signal is Signal.WEIGHTS)
     if before is not True and after is True:
-        return estimate(inputs.model_copy(update={"compute": [p for p in inputs.compute if p.kind != "train"]}))
-    if before is True and after is not True and not any(p.kind == "train" for p in inputs.compute):
+        evaluated = [p for p in inputs.compute if p.kind not in compute.TRAINING]
+        return estimate(inputs.model_copy(update={"compute": evaluated}))
+    if before is True and after is not True and not any(p.kind in compute.TRAINING for p in inputs.compute):
         reason = "the weights were found missing, and the hours of training are not stated"
         return compute.Estimate(low=None, mid=None, high=None, unknown=True, reason=reason)
     return estimate(inputs)

@@ -252,7 +252,8 @@ def _unlike(part: PartInput, told: Sequence[ComputeMention]) -> Iterator[Doubt]:
     device = compute.match_device(part.device)
     named = {word: d for m in told for word in m.devices if (d := compute.match_device(word))}
     # "A100" alone leaves the memory open, and is no other device.
-    if device and named and not any(device.id == d.id or device.name.startswith(d.name) for d in named.values()):
+    same = any(device and (device.id == d.id or word.casefold() in device.name.casefold()) for word, d in named.items())
+    if device and named and not same:
         yield Doubt("hours", f"{part.kind}: charged as {device.name}, the quoted words name {', '.join(named)}")
     if told and all(m.includes_failed for m in told):
         yield Doubt("hours", f"{part.kind}: the quoted time includes failed or preliminary runs")

@@ -5,7 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from sqlalchemy import Column, Connection, Engine, Integer, MetaData, String, Table, Text, and_, func, insert, or_, select
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    and_,
+    func,
+    insert,
+    or_,
+    select,
+)
 from sqlalchemy import event as sql_events
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.schema import DDL

@@ -22,7 +22,7 @@ ADJUDICATION = "(adjudication)"
 
 metadata = sa.MetaData()
 turns = sa.Table(
-    "turns",
+    "audit_turns",
     metadata,
     sa.Column("edition", sa.String(128), primary_key=True),
     sa.Column("paper", sa.String(64), primary_key=True),
@@ -91,6 +91,14 @@ class Turns:
 
         (entry,) = self.ledger.append([event], beside)
         return entry
+
+    def spent(self) -> dict[tuple[str, str], float]:
+        """Active seconds by paper and person."""
+        total = sa.func.sum(turns.c.active_ms)
+        query = sa.select(turns.c.paper, turns.c.who, total).where(turns.c.edition == self.ledger.edition)
+        with self.ledger.engine.connect() as connection:
+            rows = connection.execute(query.group_by(turns.c.paper, turns.c.who)).all()
+        return {(paper, who): float(ms) / 1000 for paper, who, ms in rows}
 
     def all(self) -> list[Turn]:
         query = sa.select(turns).where(turns.c.edition == self.ledger.edition).order_by(turns.c.event)
