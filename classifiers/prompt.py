@@ -21,7 +21,7 @@ from pipeline.paper import Paper, Table
 SHORT_ID = 12
 """Hex digits of a receipt's id that a model reads and may cite; the whole id is put back before anything is checked."""
 MAX_LINKS, MAX_PATHS, MAX_MENTIONS = 60, 120, 30
-FACTS, CAPTION, MENTION, EXCERPT = 320, 160, 240, 3_000
+FACTS, CAPTION, MENTION, EXCERPT = 320, 80, 160, 3_000
 """Characters shown of a link's facts, a caption in the inventory, a compute mention, a file of the supplement."""
 PUBLISHED_FILES, PUBLISHED_EXCERPT = 12, 12_000
 """Files of the supplement that the published classifier read from, and characters of each."""
@@ -72,7 +72,8 @@ def message(desk: Desk, linked: Sequence[str], room: int) -> Message:
     head = "\n".join(about)
     body, cut = _body(given.paper, room - tokens(head))
     told = [f"## Left out of the paper\n{chr(10).join(f'- {line}' for line in cut)}"] if cut else []
-    return Message("\n".join([head, body, *told]), tuple(cut))
+    note = [given.note] if given.note else []
+    return Message("\n".join([head, body, *told, *note]), tuple(cut))
 
 
 def published(desk: Desk) -> Message:
@@ -91,6 +92,7 @@ def published(desk: Desk) -> Message:
         given.paper.text,
         "## LaTeX",
         given.latex,
+        *([given.note] if given.note else []),
     ]
     return Message("\n".join(parts))
 

@@ -55,7 +55,7 @@ class Limits:
     repairs: int = 2
     result_chars: int = 40_000
     links: int = 60
-    prompt_tokens: int = 40_000
+    prompt_tokens: int = 14_000
     budget: Budget = field(default_factory=Budget)
 
     @property
@@ -69,7 +69,8 @@ class PaperInput:
     """What an episode reads: the paper's id, the digest of its bundle, the paper, the supplement's files (path, bytes).
 
     `title` is the one it is listed under, for sources that print none. `texts` are files of the supplement worth
-    reading at once, `latex` the whole source for a prompt that shows it.
+    reading at once, `latex` the whole source for a prompt that shows it. `note` stands behind the paper: what a prober
+    is told.
     """
 
     record: str
@@ -79,6 +80,7 @@ class PaperInput:
     title: str = ""
     texts: tuple[tuple[str, str], ...] = ()
     latex: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,4 +1,4 @@
-"""Budgets that hold: every bound hit once on purpose, each end by its own name; what cannot be paid for is not asked."""
+"""Budgets that hold: every bound hit once on purpose, each end by its name; what cannot be paid for is not asked."""
 
 from __future__ import annotations
 
