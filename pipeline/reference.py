@@ -26,7 +26,8 @@ class _Entry(BaseModel):
 class Benchmark(_Entry):
     """A standard benchmark: where a stranger starts (``home``, a URL) and what stands in the way (``gate``).
 
-    ``word``: the name is an ordinary word, which prose must call a data set before it counts.
+    ``word``: the name is an ordinary word, which prose must call a data set before it counts. ``shared``: those of the
+    names that mean other things too (GRF: a Gaussian random field), of which the same is asked.
     """
 
     name: str
@@ -37,6 +38,13 @@ class Benchmark(_Entry):
     splits: str
     aliases: tuple[str, ...] = ()
     word: bool = False
+    shared: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _shares_its_own(self) -> Self:
+        if not set(self.shared) <= set(self.names):
+            raise ValueError(f"{self.name}: shared names {self.shared} are none of its names")
+        return self
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -128,7 +136,8 @@ def benchmarks_in(text: str) -> tuple[Mention, ...]:
             continue
         end = match.end()
         owner = _index()[_key(match[0])]
-        if not owner.word or _called_data(text, start, end):
+        plain = not owner.word and _key(match[0]) not in map(_key, owner.shared)
+        if plain or _called_data(text, start, end):
             found.append(Mention(owner.name, match[0], start, end))
     return tuple(found)
 

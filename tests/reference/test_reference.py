@@ -1,5 +1,6 @@
 """Names, texts and URLs held against the shipped reference tables."""
 
+import re
 import time
 from itertools import pairwise
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.artifacts import subject
 from pipeline.reference import (
     benchmark,
     benchmarks,
@@ -18,6 +20,7 @@ from pipeline.reference import (
     walled_places,
     walls,
 )
+from pipeline.sources.guard import refusal
 
 
 def test_the_table_covers_every_area_with_several_hundred_names():
@@ -220,3 +223,82 @@ def test_a_long_paper_is_read_in_seconds():
     assert len(benchmarks_in(text)) == 6000
     assert len(paid_apis_in(text)) == 3000
     assert time.perf_counter() - start < 10
+
+
+@pytest.mark.parametrize(
+    ("prose", "other"),
+    [
+        ("Inputs are drawn from a GRF with length scale 0.1.", "We train on the GRF benchmark."),
+        ("We match patients by PSM.", "On the PSM dataset we gain 3 points."),
+        ("Kinetics of the reaction are slow.", "Pretrained on the Kinetics dataset."),
+        ("Classifiers are fitted with LIBSVM.", "We use three LIBSVM datasets."),
+        ("Levels of the GUE repel each other.", "We report the GUE benchmark."),
+        ("Samples are scored by ImageReward.", "We finetune on the ImageReward dataset."),
+    ],
+)
+def test_a_name_that_means_other_things_too_counts_only_where_it_is_called_data(prose, other):
+    assert benchmarks_in(prose) == ()
+    assert len(benchmarks_in(other)) == 1
+
+
+def test_a_name_beside_its_shared_one_needs_no_such_word():
+    assert [m.name for m in benchmarks_in("Pretrained on K400 and Google Research Football.")] == [
+        "Kinetics-400",
+        "Google Research Football",
+    ]
+
+
+def test_shared_names_are_names_of_their_entry():
+    shared = {name: b for b in benchmarks() for name in b.shared}
+    assert len(shared) >= 15
+    assert all(benchmark(name) is b for name, b in shared.items())
+    with pytest.raises(ValueError, match="none of its names"):
+        benchmarks()[0].__class__(**{**benchmarks()[0].model_dump(), "shared": ("Nothing",)})
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("WMT22", "WMT23"),
+        ("FlyingThings3D", "FlyingChairs"),
+        ("KuaiRec", "KuaiRand"),
+        ("USPTO-50k", "USPTO-MIT"),
+        ("Switchboard", "Fisher corpus"),
+        ("BSD100", "BSD68"),
+    ],
+)
+def test_different_data_sets_are_different_entries(one, other):
+    assert benchmark(one).home != benchmark(other).home
+
+
+@pytest.mark.parametrize("name", ["OpenWebText2", "Replogle"])
+def test_a_name_that_only_resembles_a_listed_one_is_not_known(name):
+    assert benchmark(name) is None
+
+
+def test_no_home_behind_a_wall_is_called_open_and_every_home_may_be_opened():
+    for b in benchmarks():
+        wall = wall_of(b.home)
+        assert wall is None or b.gate != "open", b.name
+        assert refusal(b.home) is None, b.name
+        assert not re.search(r"\s", b.home), b.name
+
+
+def test_one_home_has_one_gate():
+    gates: dict[str, set[str]] = {}
+    for b in benchmarks():
+        gates.setdefault(subject(b.home), set()).add(b.gate)
+    assert not {home: found for home, found in gates.items() if len(found) > 1}
+
+
+@pytest.mark.parametrize("url", ["https://forms.gle/x", "https://docs.google.com/forms/d/e/x/viewform"])
+def test_a_form_to_fill_in_is_a_wall(url):
+    assert wall_of(url).kind == "request"
+    assert wall_of("https://docs.google.com/spreadsheets/d/x") is None
+
+
+def test_walls_are_listed_once_and_inside_no_other():
+    places = [(w.host, w.path) for w in walled_places()]
+    assert len(places) == len(set(places))
+    for wall in walled_places():
+        assert wall_of(f"https://{wall.host}{wall.path or '/'}") == wall
