@@ -1,5 +1,6 @@
 """huggingface_hub, unmodified, against the Hub as the world speaks it: one test per row of the wire table."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import huggingface_hub
@@ -12,6 +13,13 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
+
+from pipeline.evidence import Outcome
+from pipeline.sources.clocks import SimulatedClock
+from pipeline.sources.probes import PaperFacts, Probes
+from pipeline.sources.reach import lfs_size
+from pipeline.sources.recorder import Recorder
+from pipeline.store import Store
 
 OFFLINE = pytest.mark.usefixtures("offline_only")
 BASE = "lumen-lab/tideformer-base"
@@ -232,3 +240,70 @@ def test_a_busy_hub_is_429_with_retry_after_and_passes(hub):
     assert caught.value.response.status_code == 429
     assert caught.value.response.headers["retry-after"] == "5"
     assert hub.model_info("lumen-lab/busy").id == "lumen-lab/busy"
+
+
+def test_a_gate_has_to_be_caught_before_a_missing_repository():
+    assert issubclass(GatedRepoError, RepositoryNotFoundError)
+    assert not issubclass(DisabledRepoError, RepositoryNotFoundError)
+
+
+@pytest.fixture
+def probes(transport, tmp_path):
+    """Our own probes on the transport that the client under test has; with `--live` on the real network."""
+    clock = SimulatedClock(datetime(2026, 12, 1, tzinfo=UTC))
+    recorder = Recorder(Store(tmp_path), clock, run="contract", epoch="contract", transport=transport)
+    return Probes("2505.00001", recorder, {}, PaperFacts(title="Tideformer: Attention & the Moon"))
+
+
+def told_by_the_client(hub, name):
+    """What huggingface_hub says of a model, in our words."""
+    try:
+        hub.auth_check(name)
+    except GatedRepoError:
+        return Outcome.GATED
+    except RepositoryNotFoundError:
+        return Outcome.UNDETERMINED  # one look proves no absence
+    return Outcome.AVAILABLE
+
+
+@pytest.mark.parametrize(
+    ("which", "outcome", "reason"),
+    [
+        ("model", Outcome.AVAILABLE, ""),
+        ("gated_model", Outcome.GATED, ""),
+        ("missing_model", Outcome.UNDETERMINED, "gone_once: missing or private"),
+    ],
+)
+def test_the_probe_says_what_the_client_says(hub, probes, subjects, which, outcome, reason):
+    name = getattr(subjects, which)
+    receipt = probes.hub_repo(name).receipt
+    assert receipt.outcome == told_by_the_client(hub, name) == outcome
+    assert receipt.reason.startswith(reason)
+    if outcome is Outcome.AVAILABLE:
+        assert receipt.facts["weights_open"]
+    if outcome is Outcome.GATED:
+        assert receipt.reason == subjects.gate
+
+
+def test_the_probe_pins_the_commit_that_the_client_names_and_reads_bytes_of_that_one(hub, probes, subjects):
+    receipt = probes.hub_repo(subjects.model).receipt
+    commit = hub.model_info(subjects.model).sha
+    assert receipt.facts["commit"] == commit
+    seen = [probes._recorder.record.get_exchange(id_) for id_ in receipt.exchanges]
+    files = [exchange.url for exchange in seen if "/resolve/" in exchange.url]
+    assert files
+    assert all(f"/resolve/{commit}/" in url for url in files)
+    assert all(exchange.status in (200, 206) and not exchange.authenticated for exchange in seen)
+
+
+def test_the_probe_of_a_data_set_gets_bytes_of_its_largest_file(hub, probes, subjects):
+    receipt = probes.hub_repo(subjects.dataset, "dataset").receipt
+    assert set(receipt.facts["data_open"]) <= set(hub.list_repo_files(subjects.dataset, repo_type="dataset"))
+    assert receipt.facts["data_open"]
+
+
+@OFFLINE
+def test_what_git_holds_of_a_large_file_is_a_pointer(web):
+    text = web.get(f"https://huggingface.co/{BASE}/raw/main/model.safetensors").text
+    assert text.startswith("version https://git-lfs.github.com/spec/v1\n")
+    assert lfs_size(text.encode()) == 4_000_000
