@@ -4,7 +4,7 @@ undetermined."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -29,6 +29,7 @@ from pipeline.store import StoreError
 
 if TYPE_CHECKING:
     from classifiers.models import Classifier
+    from classifiers.second_looks import Looker
 
 NOT_CLASSIFIED = "not_classified_in_time"
 UNTIL_CHUNK = 50
@@ -54,6 +55,8 @@ class Item:
 
 def run(work: Workplace, print_: str) -> Summary:
     """Tables `rows` (derivations), `receipts`, and `classification_exclusions`; episodes lie in the record."""
+    from assets import second_looks  # which runs episodes as this stage does
+
     work.store.register(work.edition.name, work.edition.hash)
     items = _items(work)
     cached = 0
@@ -63,14 +66,15 @@ def run(work: Workplace, print_: str) -> Summary:
     step = UNTIL_CHUNK if work.edition.until else max(len(items), 1)
     for start in range(0, len(items), step):
         chunk = items[start : start + step]
-        todo = [i for i in chunk if _episode(work, i) is None]
+        todo = [i for i in chunk if recorded(work, i) is None]
         cached += len(chunk) - len(todo)
-        asyncio.run(_pass(work, todo, passes=1))
+        asyncio.run(read_papers(work, todo, passes=1))
         waiting += _second_looks(work, chunk)
+        second_looks.look_again(work, chunk)
         enough = _enough(work, items[: start + len(chunk)], len(items))
         if enough < len(items):
             break
-    episodes = {i.record.arxiv_id: _episode(work, i) for i in items}
+    episodes = {i.record.arxiv_id: recorded(work, i) for i in items}
     # Out of time, the longest prefix of ranks with all its episodes is still a uniform sample.
     prefix = next((n for n, i in enumerate(items) if episodes[i.record.arxiv_id] is None), len(items))
     derived: list[Derivation] = []
@@ -93,6 +97,9 @@ def run(work: Workplace, print_: str) -> Summary:
             out.append(end)
         else:
             derived.append(end)
+    read_ = {row.arxiv_id for row in derived}
+    found, looked = second_looks.proposals(work, (i for i in items if i.record.arxiv_id in read_))
+    receipts.update((r.id, r) for r in looked)
     unfinished = max(0, enough - prefix)
     if waiting or (unfinished and not work.take_prefix):
         # Not the last word: the next build finds this stage stale and goes on.
@@ -102,6 +109,7 @@ def run(work: Workplace, print_: str) -> Summary:
     records = [i.record for i in items]
     commits = repositories.commits(work.recorder(), records, receipts.values())
     write_rows(work, "repository_commits", commits, ["arxiv_id", "repository", "commit"], print_)
+    write_rows(work, "disagreements", (d.to_json() for d in found), ["arxiv_id", "question", "look"], print_)
     write_rows(work, "rows", map(row_of, derived), ["arxiv_id", "tier"], print_, hours=pl.Float64, eligible=pl.Boolean)
     return {
         "episodes": min(prefix, enough),
@@ -110,6 +118,7 @@ def run(work: Workplace, print_: str) -> Summary:
         "eligible": sum(d.eligible for d in derived),
         "scores_differ": sum(d.score_needs != d.score_published for d in derived),
         "second_looks_due": waiting,
+        "routes_found": sum(d.route for d in found),
         "unfinished": unfinished,
         **({"stopped": str(work.stopped)} if work.stopped else {}),
         "tiers": _counts(derived),
@@ -120,7 +129,7 @@ def _enough(work: Workplace, items: Sequence[Item], all_: int) -> int:
     """How many leading papers fill the edition's `until`; all of them where it has none or is not yet filled."""
     if not work.edition.until:
         return all_
-    episodes = ((i, _episode(work, i)) for i in items)
+    episodes = ((i, recorded(work, i)) for i in items)
     ends = (None if episode is None else _derived(work, i, episode) for i, episode in episodes)
     return prefix_that_fills(ends, work.edition.until) or all_
 
@@ -142,21 +151,22 @@ def _reader(work: Workplace) -> str:
     return "" if told.model == "embedded" else prompts.identity(told.model.partition("@http")[0], told.llm)
 
 
-def classifier_of(work: Workplace) -> Classifier:
-    """The edition's classifier, its turns in the record. Raises what `model_for` does."""
+def classifier_of(work: Workplace, looker: Looker | None = None) -> Classifier:
+    """The edition's classifier, or another reader, its turns in the record. Raises what `model_for` does."""
     from classifiers.budget import Spent
     from classifiers.models import Way, model_for
     from classifiers.turns import RecordedTurns
 
-    told, edition = work.edition.classifier, work.edition.name
-    if told.model == "embedded":
-        return model_for(told.model)
+    edition, own = work.edition.name, work.edition.classifier
+    model, told = (looker.model, looker.told) if looker else (own.model, own.llm)
+    if model == "embedded":
+        return model_for(model)
     count, read_, written, hits, cost = work.record.paid(edition)
     spent = Spent(requests=count, input_tokens=read_, output_tokens=written, cached_tokens=hits, micro_usd=cost)
     way = Way.of(
         work.environ, spent=spent, turns=lambda paper: RecordedTurns(work.record, work.store.blobs, edition, paper)
     )
-    return model_for(told.model, told.llm, way)
+    return model_for(model, told, way)
 
 
 def in_flight(work: Workplace, asks_a_model: bool) -> int:
@@ -181,7 +191,7 @@ def askable(work: Workplace) -> bool:
     return work.stopped is None
 
 
-def _episode(work: Workplace, item: Item) -> Episode | None:
+def recorded(work: Workplace, item: Item) -> Episode | None:
     """The recorded episode of a paper, or None. One that cannot be read, or is another paper's, counts as none."""
     try:
         value = work.record.get_episode(item.key)
@@ -197,12 +207,12 @@ def _episode(work: Workplace, item: Item) -> Episode | None:
 
 def looks(work: Workplace) -> list[tuple[Item, Episode | None]]:
     """The bundles at hand in rank order, each with its recorded episode."""
-    return [(item, _episode(work, item)) for item in _items(work)]
+    return [(item, recorded(work, item)) for item in _items(work)]
 
 
 async def first_look(work: Workplace, items: Sequence[Item]) -> None:
     """Run the first episode of some papers and commit each."""
-    await _pass(work, items, passes=1)
+    await read_papers(work, items, passes=1)
 
 
 def _paper(work: Workplace, item: Item) -> Paper:
@@ -220,9 +230,15 @@ def _readable(work: Workplace, items: Sequence[Item]) -> Iterator[tuple[PaperRec
             continue
 
 
-async def _pass(work: Workplace, items: Sequence[Item], passes: int) -> None:
+async def read_papers(
+    work: Workplace,
+    items: Sequence[Item],
+    passes: int,
+    reader: Classifier | None = None,
+    note: Callable[[Item], str] = lambda item: "",
+) -> None:
     """Run episodes and commit each as it ends. `passes` counts looks at a paper; later ones ask unsettled questions
-    again."""
+    again. `reader` is the edition's classifier unless another looks, told a note behind the paper."""
     if not items or work.stopped is not None:
         return
     from classifiers import pool, prompt
@@ -234,7 +250,7 @@ async def _pass(work: Workplace, items: Sequence[Item], passes: int) -> None:
     from pipeline.sources.reading import PaperFacts
 
     limits = limits_of(work.edition.classifier)
-    classifier = classifier_of(work)
+    classifier = reader or classifier_of(work)
     shows_all = classifier.style == "published"
     recorder = work.recorder(again=passes > 1)
     walls = reference.walls()
@@ -280,6 +296,7 @@ async def _pass(work: Workplace, items: Sequence[Item], passes: int) -> None:
             supplement=listed,
             texts=prompt.texts_of(supplement, code=shows_all) if classifier.endpoint else (),
             latex=prompt.latex_of(source) if shows_all else "",
+            note=note(item),
         )
         return await run_episode(given, probes, classifier, limits, passes)
 
@@ -319,7 +336,7 @@ def _second_looks(work: Workplace, items: Sequence[Item]) -> int:
             wait = max(_last_seen(work, i) for i in due) + day - work.clock.now()
             work.clock.sleep(max(0.0, wait.total_seconds() + 60))
         ready = [i for i in due if _last_seen(work, i) + day <= work.clock.now()]
-        asyncio.run(_pass(work, ready, passes=look))
+        asyncio.run(read_papers(work, ready, passes=look))
         late = len(due) - len(ready)
         if late or work.out_of_time():
             return late + sum(_wants_look(work, i, look) for i in ready)
@@ -327,14 +344,14 @@ def _second_looks(work: Workplace, items: Sequence[Item]) -> int:
 
 
 def _wants_look(work: Workplace, item: Item, look: int) -> bool:
-    episode = _episode(work, item)
+    episode = recorded(work, item)
     if episode is None or episode.passes >= look:
         return False
     return second_look_wanted(episode, _derived(work, item, episode))
 
 
 def _last_seen(work: Workplace, item: Item) -> datetime:
-    episode = _episode(work, item)
+    episode = recorded(work, item)
     assert episode is not None
     ids = [e for r in episode.receipts if r.outcome is Outcome.UNDETERMINED for e in r.exchanges]
     span = work.record.seen_span(ids[:500]) if ids else None
@@ -342,6 +359,26 @@ def _last_seen(work: Workplace, item: Item) -> datetime:
 
 
 def _derived(work: Workplace, item: Item, episode: Episode) -> Derivation | Exclusion:
+    """What follows from a paper's episode, with the second looks that the record holds for it."""
+    from assets.second_looks import with_looks
+
+    end = _by_itself(work, item, episode)
+    return with_looks(work, item, end) if isinstance(end, Derivation) else end
+
+
+def first_derived(work: Workplace, item: Item) -> Derivation | None:
+    """What follows from the recorded episode alone; None where there is none, or no row."""
+    episode = recorded(work, item)
+    end = None if episode is None else _by_itself(work, item, episode)
+    return end if isinstance(end, Derivation) else None
+
+
+def receipts_of_episode(work: Workplace, item: Item) -> tuple[Receipt, ...]:
+    episode = recorded(work, item)
+    return () if episode is None else episode.receipts
+
+
+def _by_itself(work: Workplace, item: Item, episode: Episode) -> Derivation | Exclusion:
     try:
         paper = _paper(work, item)
         has_supplement = bool(item.bundle.supplement_files)
@@ -387,7 +424,7 @@ def episodes_of(work: Workplace) -> list[Episode]:
     """The episodes behind the tables, by arXiv id. StoreError where one is not in the record."""
     out = corpus.exclusions(work, "classification_exclusions")
     ended = {row["arxiv_id"] for row in read_rows(work, "rows")} | {e.key for e in out if e.stage == "classification"}
-    found = {i.record.arxiv_id: _episode(work, i) for i in _items(work) if i.record.arxiv_id in ended}
+    found = {i.record.arxiv_id: recorded(work, i) for i in _items(work) if i.record.arxiv_id in ended}
     if lost := sorted(paper for paper, episode in found.items() if episode is None):
         raise StoreError(
             f"{len(lost)} episodes are not in the record as this code makes them, first {lost[0]}; build again first"
@@ -415,7 +452,7 @@ def check(work: Workplace) -> Checked:
 STAGE = Stage(
     name="classification",
     after=("bundles",),
-    tables=("receipts", "repository_commits", "classification_exclusions", "rows"),
+    tables=("receipts", "repository_commits", "classification_exclusions", "disagreements", "rows"),
     rules=(*EPISODE, "pipeline.classification"),
     parts=("classification", "rows"),
     run=run,

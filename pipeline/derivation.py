@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline import compute, tiers
 from pipeline.editions import Edition
@@ -23,12 +23,14 @@ from pipeline.tiers import Scoring, Tier
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rules:
-    """The edition's settings that a derivation reads. Hours are H100-hours."""
+    """The edition's settings that a derivation reads. Hours are H100-hours; `second_looks`: how many a Reimplement row
+    needs."""
 
     scoring: Scoring
     band_edges_hours: tuple[float, ...]
     pool_cap_hours: float
     compute_audit_tolerance: float
+    second_looks: int = 0
 
     @classmethod
     def of(cls, edition: Edition) -> Self:
@@ -37,6 +39,7 @@ class Rules:
             band_edges_hours=tuple(edition.band_edges_hours),
             pool_cap_hours=edition.pool_cap_hours,
             compute_audit_tolerance=edition.compute_audit_tolerance,
+            second_looks=len(edition.classifier.looks),
         )
 
 
@@ -68,6 +71,16 @@ class PartInput(Frozen):
 class ClaimInput(Frozen):
     value: bool
     cited: list[str]
+
+
+class LookInput(Frozen):
+    """One second look at a row that nothing was found for: who looked, whether it ended with an answer, and the
+    receipts of what it proposes."""
+
+    look: str
+    classifier: str
+    answered: bool
+    receipts: list[str]
 
 
 class Inputs(Frozen):
@@ -102,8 +115,14 @@ class Inputs(Frozen):
     """Ids of all receipts of the episode, in call order; a label may rest on any of them."""
     linked: list[str]
     problems: list[str]
-    """Why the row cannot be used whatever its labels: quotes that are not in the paper, a loop that did not end by
-    itself."""
+    """Why the row cannot be used whatever its labels: a loop that did not end by itself, defects of its answer."""
+    looks: list[LookInput] = Field(default_factory=list)
+    """Second looks at the row. No label rests on them; a person's answer may."""
+
+    @property
+    def citable(self) -> list[str]:
+        """Receipts that a person may cite: the episode's, and those of what second looks propose."""
+        return list(dict.fromkeys([*self.receipts, *(i for look in self.looks for i in look.receipts)]))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -196,6 +215,8 @@ def ineligible(
     reasons += [f"unverified {one.signal}: {one.reason}" for one in found if one.status is Status.UNVERIFIED]
     if tier is Tier.BLOCKED:
         reasons.append("artifact-blocked: the target's data is neither available nor standard")
+    if tier is Tier.REIMPLEMENT and (answered := sum(look.answered for look in inputs.looks)) < rules.second_looks:
+        reasons.append(f"second looks missing: {answered} of {rules.second_looks} were had")
     if inputs.target is None:
         reasons.append("no match target: no printed number supports the claim")
     reasons += [f"target cannot be graded: {problem}" for problem in inputs.target_problems]

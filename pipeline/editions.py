@@ -101,7 +101,8 @@ class Corpus(_Settings):
 
 
 class LanguageModel(_Settings):
-    """How a language model is asked, and what it may cost a paper: tokens read and written, wall-clock seconds, dollars.
+    """How a language model is asked, and what it may cost a paper: tokens read and written, wall-clock seconds,
+    dollars.
 
     `reasoning` says how a backend wants its reasoning back: `auto` as it came, `tags` in the text, `field` as
     `reasoning_field`, `none` not at all. `tool_choice = "free"` is for backends that refuse a forced one. `prompt =
@@ -116,7 +117,7 @@ class LanguageModel(_Settings):
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
     seed: int | None = None
     max_output_tokens: PositiveInt = 8_192
-    max_prompt_tokens: PositiveInt = 40_000
+    max_prompt_tokens: PositiveInt = 14_000
     max_tokens: NonNegativeInt | None = None
     max_seconds: Annotated[float, Field(ge=0)] | None = None
     max_usd: Annotated[float, Field(ge=0)] | None = None
@@ -126,14 +127,29 @@ class Classifier(_Settings):
     """Who reads the papers, and how much it may ask: calls and rounds an episode, characters a tool result.
 
     `model` is `embedded`, or `provider:name` with `@` and a base URL for an endpoint of one's own, which is no setting:
-    where a model was asked is no part of what it said. `llm` is read for the latter alone.
+    where a model was asked is no part of what it said. `llm` is read for the latter alone. `second_looks` names who
+    looks again at Reimplement rows: two re-checks and a prober; a language model does so itself, by other seeds, and
+    rules, which would find the same again, do not.
     """
 
     model: str = "embedded"
     max_tool_rounds: PositiveInt = 10
     max_tool_calls: PositiveInt = 60
     max_result_chars: PositiveInt = 40_000
+    second_looks: Annotated[tuple[str, ...], Field(exclude_if=lambda value: not value)] = ()
     llm: Annotated[LanguageModel | None, Field(exclude_if=lambda value: value is None)] = None
+
+    @field_validator("second_looks")
+    @classmethod
+    def _three(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if len(value) not in (0, 3):
+            raise ValueError(f"name three, two re-checks and a prober, not {len(value)}")
+        return value
+
+    @property
+    def looks(self) -> tuple[str, ...]:
+        """Who looks again at a Reimplement row."""
+        return self.second_looks if self.second_looks or self.model == "embedded" else (self.model,) * 3
 
 
 class AbsenceSearches(_Settings):

@@ -21,12 +21,14 @@ from pipeline.release.pack import Held, Pack
 from pipeline.release.report import Check, Tally
 
 CHECK = "rows are read from the papers' sources and the recorded episodes"
+_LATER = {"looks"}
+"""What joins a row after its own episode: second looks are episodes of others, and no label rests on them."""
 
 
 def extracted(case: Case, pack: Pack) -> Check:
     """Every sampled paper extracted again from the pack, and held against the release, field by field."""
     tally = Tally(CHECK)
-    rows = {inputs.arxiv_id: inputs.model_dump(mode="json") for inputs in case.material.sample}
+    rows = {inputs.arxiv_id: inputs.model_dump(mode="json", exclude=_LATER) for inputs in case.material.sample}
     out = {e.key: e for e in case.material.early if e.stage == "classification"}
     for paper in sorted(rows.keys() | out.keys()):
         held, episode = pack.papers.get(paper), pack.episodes.get(paper)
@@ -61,7 +63,7 @@ def _again(paper: str, held: Held, episode: Episode, pack: Pack, edition: Editio
     except Exception as fault:  # what a rule cannot read is a crash of that paper, here as in the build
         detail = f"{type(fault).__name__}: {fault}"[:500]
         end = Exclusion(key=paper, title=held.title, stage="classification", reason="crashed", detail=detail)
-    return asdict(end) if isinstance(end, Exclusion) else end.inputs.model_dump(mode="json")
+    return asdict(end) if isinstance(end, Exclusion) else end.inputs.model_dump(mode="json", exclude=_LATER)
 
 
 def _receipts(case: Case, episode: Episode | None) -> Iterator[str]:

@@ -1,0 +1,135 @@
+"""Second looks and double reads: episodes of other readers beside the first one's, kept in the record, never in its
+place. Their proposals are the table `disagreements`; what changes a label is a person's event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from assets import classification
+from assets.classification import Item
+from assets.stages import read_rows, write_rows
+from assets.workplace import Workplace
+from classifiers import prompts
+from classifiers.second_looks import Looker, double_reader, lookers, note
+from pipeline.derivation import Derivation, LookInput, Rules, derive
+from pipeline.disagreements import Disagreement, disagreements, first_seen, wants_looks
+from pipeline.evidence import Receipt, digest
+
+
+def look_again(work: Workplace, items: Sequence[Item]) -> None:
+    """Let the edition's second readers look at the rows among these papers that stand on what nobody found."""
+    asked = lookers(work.edition.classifier)
+    if not asked:
+        return
+    rows = dict(_wanting(work, items))
+    for looker in asked:
+        _read(work, looker, [item for item in items if item.record.arxiv_id in rows], rows)
+
+
+def _wanting(work: Workplace, items: Sequence[Item]) -> Iterator[tuple[str, Derivation]]:
+    for item in items:
+        row = classification.first_derived(work, item)
+        if row is not None and wants_looks(row):
+            yield item.record.arxiv_id, row
+
+
+def _read(work: Workplace, looker: Looker, items: Sequence[Item], rows: Mapping[str, Derivation]) -> None:
+    """One reader's episodes of these papers; those in the record are not read again."""
+    theirs = [_theirs(item, looker) for item in items]
+    todo = [item for item in theirs if classification.recorded(work, item) is None]
+    if todo:
+        work.say(f"classification: {looker.look}, {len(todo)} rows")
+        reader = classification.classifier_of(work, looker)
+        told = {key: note(row, looker.look) for key, row in rows.items()}
+        asyncio.run(classification.read_papers(work, todo, 1, reader, lambda item: told[item.record.arxiv_id]))
+
+
+def _theirs(item: Item, looker: Looker) -> Item:
+    """The same paper under the key of another reader's episode."""
+    name = looker.model.partition("@http")[0]
+    who = name if name == "embedded" else prompts.identity(name, looker.told)
+    return replace(item, key=digest(["look", item.key, looker.look, who]))
+
+
+def _second(work: Workplace, item: Item, looker: Looker) -> Derivation | None:
+    return classification.first_derived(work, _theirs(item, looker))
+
+
+def with_looks(work: Workplace, item: Item, row: Derivation) -> Derivation:
+    """A row with the second looks that the record holds for it, where it needs any."""
+    asked = lookers(work.edition.classifier)
+    if not asked or not wants_looks(row):
+        return row
+    looks = []
+    for looker in asked:
+        second = _second(work, item, looker)
+        proposed = () if second is None else disagreements(row, second, looker.look)
+        episode = classification.recorded(work, _theirs(item, looker))
+        cited = list(dict.fromkeys(i for one in proposed for i in one.receipts))
+        who = "" if episode is None else episode.classifier
+        looks.append(LookInput(look=looker.look, classifier=who, answered=second is not None, receipts=cited))
+    receipts = {r.id: r for r in classification.receipts_of_episode(work, item)}
+    return derive(row.inputs.model_copy(update={"looks": looks}), receipts, Rules.of(work.edition))
+
+
+def proposals(work: Workplace, items: Iterable[Item]) -> tuple[list[Disagreement], list[Receipt]]:
+    """What second looks propose about these papers' rows, and the receipts that it rests on."""
+    asked = lookers(work.edition.classifier)
+    found: list[Disagreement] = []
+    receipts: dict[str, Receipt] = {}
+    for item in items if asked else ():
+        row = classification.first_derived(work, item)
+        if row is None or not wants_looks(row):
+            continue
+        for looker in asked:
+            _compare(work, item, row, looker, found, receipts)
+    return found, list(receipts.values())
+
+
+def _compare(
+    work: Workplace,
+    item: Item,
+    row: Derivation,
+    looker: Looker,
+    found: list[Disagreement],
+    receipts: dict[str, Receipt],
+) -> None:
+    second = _second(work, item, looker)
+    if second is None:
+        return
+    new = disagreements(row, second, looker.look)
+    wanted = {i for one in new for i in one.receipts}
+    receipts.update(
+        (r.id, r) for r in classification.receipts_of_episode(work, _theirs(item, looker)) if r.id in wanted
+    )
+    found += new
+
+
+def double_read(work: Workplace, papers: Sequence[str], model: str | None = None) -> list[Disagreement]:
+    """Read rows a second time and keep what differs, as table `double_reads`, in the auditors' order.
+
+    `papers` are arXiv ids, as of the pool; `model` another reader's name. The table `disagreements` of the second looks
+    stays as it is.
+    """
+    looker = double_reader(work.edition.classifier, model)
+    items = [item for item, _ in classification.looks(work) if item.record.arxiv_id in set(papers)]
+    rows = {i.record.arxiv_id: row for i in items if (row := classification.first_derived(work, i)) is not None}
+    read = [item for item in items if item.record.arxiv_id in rows]
+    _read(work, looker, read, rows)
+    found: list[Disagreement] = []
+    receipts: dict[str, Receipt] = {}
+    for item in read:
+        _compare(work, item, rows[item.record.arxiv_id], looker, found, receipts)
+    write_rows(work, "double_reads", (one.to_json() for one in found), ["arxiv_id", "question", "look"], looker.model)
+    kept = (receipt.to_json() for receipt in receipts.values())
+    write_rows(work, "double_read_receipts", kept, ["paper", "id", "tool", "outcome"], looker.model)
+    return first_seen(found)
+
+
+def disagreements_of(work: Workplace) -> list[Disagreement]:
+    """All disagreements of an edition, second looks' and double reads', in the auditors' order."""
+    tables = [t for t in ("disagreements", "double_reads") if work.store.table_print(work.edition.name, t) is not None]
+    return first_seen(Disagreement.from_json(row) for table in tables for row in read_rows(work, table))
