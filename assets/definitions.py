@@ -12,6 +12,7 @@ from typing import Any
 
 import dagster as dg
 
+from assets.report import requests_of
 from assets.stages import Stage, code_of, prints, stages, stale
 from assets.workplace import Workplace, store_root, workplace
 
@@ -74,7 +75,7 @@ def _asset(stage: Stage) -> dg.AssetsDefinition:
                     f"{stage.name} of {work.edition.name}: {', '.join(behind)} upstream is stale; materialize it "
                     f"first, or run `reclaim build {work.edition.name}`"
                 )
-            summary = stage.run(work, present[stage.name])
+            summary = {**stage.run(work, present[stage.name]), **requests_of(work)}
         return dg.MaterializeResult(metadata=_metadata(summary))
 
     return asset

@@ -6,17 +6,20 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from assets.query import connect
-from assets.stages import read_rows, stages
+from assets.stages import Summary, read_rows, stages
 from assets.workplace import Workplace
 from pipeline.derivation import Inputs, Rules, derive
 from pipeline.editions import Edition
+from pipeline.evidence import Json
 from pipeline.ledger import head
+from pipeline.record import Total
 from pipeline.selection import SELECTABLE, Candidate, Selection
 
 if TYPE_CHECKING:
     from assets.build import End
 
 BAR = 28
+PAPERS_SHOWN, HOSTS_SHOWN = 50, 6
 
 
 def funnel(work: Workplace) -> list[tuple[str, int, Mapping[str, int]]]:
@@ -82,6 +85,39 @@ def pool_text(chosen: Selection) -> str:
     return "\n".join(lines)
 
 
+def requests_of(work: Workplace) -> Summary:
+    """What this run has sent so far, as asset metadata: by outcome, by host, and by the papers that took most."""
+    sent = work.record.totals(work.run)
+
+    def rows(name: str, by: Mapping[str, Total]) -> list[Json]:
+        return [{name: key or "-", "requests": total.requests, "bytes": total.bytes} for key, total in by.items()]
+
+    return {
+        "requests_of_this_run": sent.all.requests,
+        "requests_by_outcome": {word: total.requests for word, total in sent.outcomes.items()},
+        "requests_by_host": rows("host", sent.hosts),
+        "requests_by_paper": rows("paper", sent.papers)[:PAPERS_SHOWN],
+    }
+
+
+def requests_text(work: Workplace) -> str:
+    """What this build asked of the world, or "" where it asked nothing."""
+    sent = work.record.totals(work.run)
+    if not sent.all.requests:
+        return ""
+    papers = [total.requests for paper, total in sent.papers.items() if paper]
+    each = f", {min(papers)} to {max(papers)} for each of {len(papers)} papers" if papers else ""
+    hosts = [f"{host} {total.requests}" for host, total in sent.hosts.items()]
+    more = f" and {len(hosts) - HOSTS_SHOWN} more" if len(hosts) > HOSTS_SHOWN else ""
+    words = ", ".join(f"{total.requests} {word}" for word, total in sent.outcomes.items())
+    return "\n".join(
+        [
+            f"  asked    {sent.all.requests} requests, {sent.all.bytes / 1e6:.1f} MB ({words}){each}",
+            f"  of       {len(hosts)} hosts: {', '.join(hosts[:HOSTS_SHOWN])}{more}",
+        ]
+    )
+
+
 def closing(work: Workplace, end: End) -> str:
     """The last lines of a build."""
     parts = [f"{work.edition.conference} {work.edition.year} ({work.edition.name})"]
@@ -90,6 +126,8 @@ def closing(work: Workplace, end: End) -> str:
         parts += ["", funnel_text(work)]
     parts += ["", f"{end.name}: {end.detail}"]
     parts += [f"  edition  {work.edition.hash}", f"  ledger   {head(work.ledger.entries())}"]
+    if asked := requests_text(work):
+        parts += [asked]
     if end.release is not None:
         parts += [f"  release  {end.release}", f"  check it yourself with  reclaim verify {end.release}"]
     if work.edition.world is not None and work.world.world.facts.fictional:

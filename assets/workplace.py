@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pipeline.ledger import Ledger
     from pipeline.offline.server import OfflineWorld
     from pipeline.sources.clocks import Clock
-    from pipeline.sources.recorder import Recorder
+    from pipeline.sources.recorder import AgeRule, Mode, Recorder
 
 INFRASTRUCTURE: tuple[type[Exception], ...] = (StoreError, SQLAlchemyError, MemoryError)
 """What is no paper's fault: it ends the run, which goes on from its checkpoints once it is mended."""
@@ -65,7 +65,8 @@ class Workplace:
 
     `say` takes a line of progress. `minutes` bounds the classification of a build; `take_prefix` makes the longest
     prefix of ranks that was classified the whole sample. `stopped`: why the classifier may be asked no more;
-    `environ`: its keys and budgets.
+    `environ`: its keys and budgets. `mode` and `ages`: whether the world is asked, and for a refresh what of it (see
+    `Recorder`).
     """
 
     edition: Edition
@@ -75,6 +76,8 @@ class Workplace:
     take_prefix: bool = False
     stopped: Stopped | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    mode: Mode = "record"
+    ages: AgeRule | None = None
     run: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     began: float = field(default_factory=time.monotonic)
 
@@ -153,6 +156,8 @@ class Workplace:
             transport=transport,
             second_look_hours=self.edition.second_look_hours,
             again=again,
+            mode=self.mode,
+            ages=self.ages,
         )
 
     def out_of_time(self) -> bool:
