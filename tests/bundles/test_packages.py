@@ -7,19 +7,15 @@ import hashlib
 import io
 import zipfile
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
-from urllib.parse import parse_qsl
 
 import httpx2
 import pytest
 
 from pipeline.corpus import PaperRecord
-from pipeline.offline.content import Held
 from pipeline.offline.limits import ATTACHMENTS_AN_HOUR, Keeper
-from pipeline.offline.server import reply
-from pipeline.offline.values import Paper, PaperFacts, World, WorldFacts
-from pipeline.offline.wire import Answer, Call, Failures
+from pipeline.offline.values import World
 from pipeline.sources import packages
 from pipeline.sources.clocks import SimulatedClock
 from pipeline.sources.openreview_notes import fetch_notes
@@ -28,48 +24,10 @@ from pipeline.sources.packages import Supplements, attachments, fetch_source, fe
 from pipeline.sources.recorder import Recorder
 from pipeline.sources.trouble import FetchError
 from pipeline.store import Store
+from tests.bundles.served import START, VENUE, Served, conference
 
-VENUE = "Tiny.cc/2025/Conference"
-START = datetime(2025, 12, 1, tzinfo=UTC)
 DAY = 86_400.0
 LATEX = gzip.compress(b"\\documentclass{article}\\begin{document}Words.\\end{document}", mtime=0)
-
-
-class Served(httpx2.BaseTransport):
-    """A world that answers in this process, under the real services' limits."""
-
-    def __init__(self, world: World, keeper: Keeper) -> None:
-        self._world, self._keeper, self._failures = world, keeper, Failures()
-
-    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        call = Call(
-            method=request.method,
-            host=request.url.host,
-            path=request.url.path,
-            query=tuple(parse_qsl(request.url.query.decode(), keep_blank_values=True)),
-            headers={name.lower(): value for name, value in request.headers.items()},
-            body=request.read(),
-        )
-        found = self._keeper.reply(call, lambda: reply(self._world, call, self._failures))
-        assert isinstance(found, Answer), call
-        return httpx2.Response(found.status, headers=list(found.headers), content=found.content.read(0, 1 << 30))
-
-
-def conference(papers: int, supplements: int, *, challenge: bool = False) -> World:
-    """Papers of which the first have a supplement that names its paper."""
-    made = {}
-    for number in range(papers):
-        arxiv_id = f"2505.{number:05}"
-        facts = PaperFacts(
-            arxiv_id=arxiv_id,
-            title=f"Paper {number}",
-            authors=("Ada Stone",),
-            forum_id=f"forum{number:05}",
-            supplement="zip" if number < supplements else "none",
-        )
-        made[arxiv_id] = Paper(facts, Path(), {}, {"whose.txt": Held(arxiv_id.encode())})
-    told = WorldFacts(name="t", as_of=START.date(), venue=VENUE, openreview_challenge=challenge)
-    return World(Path(), told, made, {}, {}, {}, ())
 
 
 def records(world: World, recorder: Recorder) -> list[PaperRecord]:
