@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pipeline.evidence import Json
 from pipeline.release.case import Case
+from pipeline.release.companions import COMPANIONS, companions, contents
 from pipeline.release.compose import Composition, Material, compose
 from pipeline.release.folder import MANIFEST, facts, render, seal
 from pipeline.release.gate import Given, gate
@@ -46,7 +47,9 @@ def freeze(material: Material, given: Given, place: Path, code_print: str) -> Fr
     if not report.ok:
         return Frozen(place=None, made=made, report=report)
     files = render(material, made)
-    files[MANIFEST] = seal(files, facts(material, made, code_print))
+    said = facts(material, made, code_print)
+    files |= companions(contents(place.name, material, made, said["ledger_head"]), files)
+    files[MANIFEST] = seal(files, said)
     if place.exists():
         _must_be_same(files, place)
         return Frozen(place=place, made=made, report=report)
@@ -64,15 +67,20 @@ def freeze(material: Material, given: Given, place: Path, code_print: str) -> Fr
     return Frozen(place=place, made=made, report=report)
 
 
+def _tables(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    return {name: data for name, data in files.items() if name != MANIFEST and name not in COMPANIONS}
+
+
 def _said(manifest: bytes) -> dict[str, Json]:
-    """What a manifest says but for the code that wrote it: other code with the same outcome makes no new release."""
+    """What a manifest says of its tables, whatever code wrote them: other code with the same outcome makes no new
+    release, nor do other words for it."""
     told = json.loads(manifest)
-    return {key: value for key, value in told.items() if key not in ("code_print", "manifest_sha256")}
+    return {key: value for key, value in told.items() if key not in ("code_print", "manifest_sha256", "files")}
 
 
 def _must_be_same(files: Mapping[str, bytes], place: Path) -> None:
     there = {path.name: path.read_bytes() for path in place.iterdir() if path.is_file()}
-    same = {n: b for n, b in there.items() if n != MANIFEST} == {n: b for n, b in files.items() if n != MANIFEST}
+    same = _tables(there) == _tables(files)
     if not same or _said(there.get(MANIFEST, b"{}")) != _said(files[MANIFEST]):
         raise FreezeError(
             f"{place} already holds another release; a release is never overwritten. Give this one a new version, "

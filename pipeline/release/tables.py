@@ -58,7 +58,7 @@ SCHEMAS: Mapping[str, Schema] = {
         "exchanges": _TEXTS,
         **dict.fromkeys(("outcome", "reason", "subject", "facts"), pl.String()),
     },
-    "targets": {"custom_id": pl.String(), "split": pl.String(), **schema(Target)},
+    "targets": {"custom_id": pl.String(), **schema(Target)},
     "inventory": dict.fromkeys(("custom_id", "item", "caption", "reason"), pl.String()),
     "selection": {
         "custom_id": pl.String(),
@@ -115,9 +115,7 @@ def tables(material: Material, made: Composition) -> dict[str, Lines]:
     """All tables of a release, each in its total order."""
     rows = {split: [row.model_dump(mode="json") for row in made.rows[split]] for split in made.rows}
     sample = sorted(material.sample, key=lambda i: i.arxiv_id)
-    receipts = [
-        material.receipts[i] for inputs in sample for i in dict.fromkeys(inputs.receipts) if i in material.receipts
-    ]
+    receipts = [material.receipts[i] for inputs in sample for i in inputs.citable if i in material.receipts]
     audited = {paper.arxiv_id: paper for paper in made.audited}
     pool = {row["arxiv_id"]: row for row in made.pool.rows.to_dicts()}
     split = {row["arxiv_id"]: row for row in made.splits.by_rule.rows.to_dicts()}
@@ -127,7 +125,7 @@ def tables(material: Material, made: Composition) -> dict[str, Lines]:
         "sample": [inputs.model_dump(mode="json") for inputs in sample],
         "receipts": [receipt.to_json() for receipt in receipts],
         "targets": [
-            {"custom_id": a.arxiv_id, "split": made.splits.split(a.arxiv_id), **a.inputs.target.model_dump(mode="json")}
+            {"custom_id": a.arxiv_id, **a.inputs.target.model_dump(mode="json")}
             for a in made.chosen
             if a.inputs.target is not None
         ],

@@ -25,6 +25,7 @@ from pipeline.evidence import Json, Receipt, canonical, digest
 from pipeline.release import gate
 from pipeline.release.agent_view import Figure
 from pipeline.release.case import Case
+from pipeline.release.companions import COMPANIONS
 from pipeline.release.compose import EARLY, Composition, IndexLine, Material, compose
 from pipeline.release.extraction import extracted
 from pipeline.release.folder import MANIFEST, Sealed, by_name, facts, open_sealed, same
@@ -196,7 +197,7 @@ def _texts(sealed: Sealed, table: str) -> list[str]:
 
 
 def _expected_files() -> tuple[str, ...]:
-    return (*(f"{t}.jsonl" for t in TABLES), *(f"{t}.parquet" for t in SCHEMAS), *DOCUMENTS)
+    return (*(f"{t}.jsonl" for t in TABLES), *(f"{t}.parquet" for t in SCHEMAS), *DOCUMENTS, *COMPANIONS)
 
 
 def _json(raw: str) -> dict[str, Json]:

@@ -2,10 +2,15 @@
 
 import importlib.util
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from pipeline.evidence import digest
+from pipeline.release import companions
+from pipeline.release.contents import Contents
 
 
 def load_made() -> ModuleType:
@@ -21,3 +26,22 @@ def load_made() -> ModuleType:
 @pytest.fixture(scope="session")
 def made() -> ModuleType:
     return load_made()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def drawn_once() -> Iterator[None]:
+    """The same tables give the same figures, which take half a second to draw: here they are drawn once."""
+    kept: dict[str, dict[str, str]] = {}
+    draw = companions.figures
+
+    def drawn(shown: Contents) -> dict[str, str]:
+        key = digest(
+            [dict(shown.edition), dict(shown.funnel), {t: shown.lines[t] for t in ("eval", "dev", "selection")}]
+        )
+        if key not in kept:
+            kept[key] = draw(shown)
+        return kept[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(companions, "figures", drawn)
+        yield

@@ -67,7 +67,7 @@ def test_freezing_twice_gives_the_same_bytes(made: ModuleType, held: Material, r
         receipts=dict(reversed(held.receipts.items())),
         early=tuple(reversed(held.early)),
     )
-    again = freeze(shuffled, made.given(held), tmp_path / "again", "code").place
+    again = freeze(shuffled, made.given(held), tmp_path / release.name, "code").place
     assert again is not None
     assert {p.name: p.read_bytes() for p in again.iterdir()} == {p.name: p.read_bytes() for p in release.iterdir()}
 
@@ -113,10 +113,10 @@ def test_a_freeze_killed_at_any_write_leaves_no_release_and_can_be_done_again(
 
     monkeypatch.setattr(Path, "write_bytes", killed)
     with pytest.raises(KeyboardInterrupt):
-        freeze(held, made.given(held), tmp_path / "r", "code")
+        freeze(held, made.given(held), tmp_path / release.name, "code")
     monkeypatch.undo()
-    assert not (tmp_path / "r").exists()
-    place = freeze(held, made.given(held), tmp_path / "r", "code").place
+    assert not (tmp_path / release.name).exists()
+    place = freeze(held, made.given(held), tmp_path / release.name, "code").place
     assert place is not None
     assert {p.name: p.read_bytes() for p in place.iterdir()} == {p.name: p.read_bytes() for p in release.iterdir()}
 
@@ -339,7 +339,7 @@ def undecided(report: Report) -> list[str]:
 def rewrite(folder: Path, forged: Material) -> None:
     """Everything a forger can do: derive all tables again from forged records, and seal them."""
     made = compose(forged)
-    files = render(forged, made)
+    files = {name: data for name, data in files_of(folder).items() if name != MANIFEST} | render(forged, made)
     for name, data in files.items():
         (folder / name).write_bytes(data)
     (folder / MANIFEST).write_bytes(seal(files, facts(forged, made, "code")))
