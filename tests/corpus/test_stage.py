@@ -82,7 +82,7 @@ def live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Live]
         keeper = Keeper(clock)
         served = Served(world, keeper)
         store = Store(tmp_path / "store")
-        return Live(edition=load(toml), store=store, say=quiet, served=served, keeper=keeper, simulated=clock)
+        return Live(edition=load(toml), store=store, served=served, keeper=keeper, simulated=clock)
 
     return make
 
