@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,8 +18,9 @@ from assets.workplace import Workplace
 from pipeline.editions import Edition, load
 from pipeline.record import Waiting
 from pipeline.record_tables import lanes
-from pipeline.sources.budget import Interval, exactly
+from pipeline.sources.budget import Interval, exactly, is_named, lane_of
 from pipeline.store import Store
+from tests.bench.rehearsal import rehearsal
 
 
 def place(tmp_path: Path, edition: Edition | str = "neurips-2025") -> Workplace:
@@ -114,6 +116,30 @@ def test_missing_secrets_are_named_with_what_works_without_them() -> None:
     (key,) = plan.secrets(model, {"GITHUB_TOKEN": "t", **login})
     assert "ANTHROPIC_API_KEY" in key
     assert "secret-word" not in "".join(said)
+
+
+@pytest.mark.slow
+def test_a_pilot_of_a_few_papers_foretells_what_the_rest_ask_for_and_wastes_nothing(tmp_path: Path) -> None:
+    with rehearsal(tmp_path, 48) as work:
+        plan.pilot(work, 12)
+        foretold = plan.plan(work)
+        before = len(work.keeper.seen)
+        sources = {seen.path for seen in work.keeper.seen if seen.path.startswith("/src/")}
+        plan.pilot(work, 48)
+        after = work.keeper.seen[before:]
+        assert plan.plan(work).to_come == 0
+    assert (foretold.sample, foretold.done, foretold.to_come) == (48, 12, 36)
+    assert len(sources) == 12
+    assert not sources & {seen.path for seen in after}
+    actual = Counter(lane_of(f"https://{seen.host}{seen.path}", seen.who != "anonymous") for seen in after)
+    assert foretold.requests["arxiv.org"] == exactly(actual["arxiv.org"])
+    held = {
+        lane: interval.low <= actual[lane] <= interval.high
+        for lane, interval in foretold.requests.items()
+        if interval is not None and is_named(lane)
+    }
+    assert {"huggingface.co", "api.github.com/search"} <= held.keys()
+    assert list(held.values()).count(False) <= 1, (held, actual, foretold.requests)
 
 
 # -------------------------------------------------------------------------------------------------------------- status

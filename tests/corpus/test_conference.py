@@ -10,13 +10,16 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from assets import bundles, corpus
 from pipeline.offline.limits import ATTACHMENTS_AN_HOUR, SPACING, Seen
 from pipeline.sources.packages import BULK
 from tests.bench.rehearsal import (
+    START,
     attachments,
     fetch_all,
     hosts,
@@ -53,6 +56,29 @@ def test_the_full_fetch_completes_and_obeys_every_limit(tmp_path: Path) -> None:
     assert {host: total.requests for host, total in totals.hosts.items()} == dict(hosts(log))
 
 
+def test_a_stranger_keeps_to_sixty_requests_an_hour_and_is_never_refused(tmp_path: Path) -> None:
+    with rehearsal(tmp_path, 15, token="") as work:
+        fetch_all(work)
+        log = work.keeper.seen
+    assert [(seen.host, seen.path, seen.limit) for seen in log if seen.limit] == []
+    assert {seen.who for seen in log if seen.host == "api.github.com"} == {"anonymous"}
+    assert sum(seen.quota == "github core" for seen in log) > 60
+    assert most_within(log, "github core", 3600) <= 60
+
+
+def test_a_lock_out_is_waited_for_and_costs_no_supplement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One file a request, and more of them than OpenReview gives in an hour: it says so once, and until when."""
+    monkeypatch.setattr("pipeline.sources.packages.BULK", 1)
+    with rehearsal(tmp_path, 90) as work:
+        told = {**corpus.run(work, "print"), **bundles.run(work, "print")}
+        log = work.keeper.seen
+        spent = work.simulated.now() - START
+    assert told["with_supplement"] > ATTACHMENTS_AN_HOUR
+    assert (told["undetermined"], attachments(log)) == ([], told["with_supplement"] + 1)
+    assert [seen.limit for seen in log if seen.limit] == ["openreview attachments"]
+    assert timedelta(hours=1) < spent < timedelta(hours=1.5)
+
+
 def read_log(folder: Path) -> list[Seen]:
     path = folder / "log.jsonl"
     if not path.exists():
@@ -62,7 +88,7 @@ def read_log(folder: Path) -> list[Seen]:
 
 
 def fetched(folder: Path, papers: int, kill_after: int | None = None) -> bool:
-    """Fetch all in a process of its own, killed once the server saw so many requests more; whether it came to its end."""
+    """Fetch all in a process of its own, killed after so many requests more; whether it came to its end."""
     before = len(read_log(folder))
     child = subprocess.Popen(
         [sys.executable, "-m", "tests.bench.rehearsal", str(folder), str(papers)],
