@@ -129,7 +129,7 @@ def part(told: Json, alias: str) -> dict[str, Any] | None:
     if not mine:
         return {"data": {"r0": data}} if isinstance(data, dict) else None
     if data is None and all(error.get("type") == "NOT_FOUND" and error["path"] == [alias] for error in mine):
-        return {"data": {"r0": None}, "errors": [{**error, "path": ["r0"], "locations": []} for error in mine]}
+        return {"data": {"r0": None}, "errors": [{**error, "path": ["r0"]} for error in mine]}
     return None
 
 
@@ -306,7 +306,15 @@ def _ask_batch(recorder: Recorder, client: Any, batch: list[Question], found: Lo
             found.gone += 1
         else:
             found.told += 1
-        if len(batch) > 1:
-            body, kept = _body(question), json.dumps(mine, ensure_ascii=False, separators=(",", ":")).encode()
-            recorder.keep_part(whole, kept, "POST", URL, headers=_headers(_STAND_IN), body=body)
+        _keep(recorder, whole, question, mine)
     return rest
+
+
+def _keep(recorder: Recorder, whole: Answer, question: Question, mine: dict[str, Any]) -> None:
+    """Record a part as it would have come alone: where an error points to is a place in the query."""
+    query = _call([question])["query"]
+    for error in mine.get("errors", ()):
+        if "locations" in error:
+            error["locations"] = [{"line": 1, "column": query.index(" r0: ") + 2}]
+    told = json.dumps(mine, ensure_ascii=False, separators=(",", ":")).encode()
+    recorder.keep_part(whole, told, "POST", URL, headers=_headers(_STAND_IN), body=_body(question))

@@ -77,6 +77,10 @@ class Town:
             tables += [(f"[[{key}]]", entry) for entry in facts.pop(key, ())]
         _write(place / "repo.toml", facts, tables)
 
+    def way(self) -> httpx2.BaseTransport:
+        """The way to this world."""
+        return WorldTransport(self._served())
+
     def troubled(self, **places: int) -> httpx2.BaseTransport:
         """A way to this world on which URLs that contain a text get a status instead, or time out (0)."""
         inner = WorldTransport(self._served())
