@@ -139,9 +139,9 @@ def test_another_hash_seed_time_zone_locale_umask_and_thread_count_give_the_same
     release: Path, tmp_path: Path
 ) -> None:
     env = {**os.environ, "PYTHONHASHSEED": "4242", "TZ": "Asia/Tokyo", "LC_ALL": "C", "POLARS_MAX_THREADS": "1"}
-    script = [sys.executable, "-c", ELSEWHERE, str(Path(__file__).with_name("made.py")), str(tmp_path / "r")]
+    script = [sys.executable, "-c", ELSEWHERE, str(Path(__file__).with_name("made.py")), str(tmp_path / release.name)]
     subprocess.run(script, env=env, check=True, cwd=tmp_path)
-    there = {p.name: p.read_bytes() for p in (tmp_path / "r").iterdir()}
+    there = {p.name: p.read_bytes() for p in (tmp_path / release.name).iterdir()}
     assert there == {p.name: p.read_bytes() for p in release.iterdir()}
 
 
