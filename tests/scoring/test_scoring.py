@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline import scoring
+from pipeline import compute, scoring
 from pipeline.scoring import OUTSIDE, UNGRADEABLE, WITHIN, Bar, ScoreError, Target, holds, published_bar, score
 
 POINT = Bar("point_estimate", "within", 79.1, 3.955, "default_relative", unit="%")
@@ -236,3 +236,20 @@ def test_the_command_tells_what_code_cannot_grade(release: Path):
     assert status == 0
     assert "3 of 4 targets can be graded by code" in out
     assert "1 prose, not a number" in out
+
+
+def rounded(cell: str) -> float:
+    """Hours as the published tables print them; "<0.01" is a row of less than a hundredth, 0 where hours are summed."""
+    return 0.0 if cell.startswith("<") else float(cell)
+
+
+def test_bands_follow_from_the_published_hours_and_dev_sums_to_what_its_cells_say(published: Path):
+    sums = {}
+    for name in ("eval100_first_half.csv", "dev14.csv"):
+        with (published / name).open(encoding="utf-8", newline="") as lines:
+            rows = list(csv.DictReader(lines))
+        assert [compute.band(rounded(r["audited_h100_hours"]), (8.0, 32.0, 96.0)) for r in rows] == [
+            r["band"] for r in rows
+        ]
+        sums[name] = sum(rounded(r["audited_h100_hours"]) for r in rows)
+    assert round(sums["dev14.csv"], 2) == 26.90
