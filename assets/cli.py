@@ -30,15 +30,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _user_errors() -> tuple[type[Exception], ...]:
+    from assets.corpus import CorpusError
     from classifiers.budget import Stopped
     from pipeline.editions import EditionError
     from pipeline.ledger import LedgerError
     from pipeline.offline.values import WorldError
+    from pipeline.sources.trouble import FetchError
     from pipeline.store import StoreError
 
     # A file or folder of the user's that is not there, or not what it should be: the message has its name.
     places = (FileNotFoundError, FileExistsError, NotADirectoryError, IsADirectoryError, PermissionError)
-    return (EditionError, LedgerError, Stopped, StoreError, WorldError, *places)
+    return (CorpusError, EditionError, FetchError, LedgerError, Stopped, StoreError, WorldError, *places)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -74,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--world", type=Path, help="plan for a world folder instead of an edition's own source")
     one.add_argument(
         "--pilot",
-        type=int,
+        type=_at_least_two,
         nargs="?",
         const=20,
         metavar="PAPERS",
@@ -193,6 +195,12 @@ def _weights(text: str) -> list[int]:
     return [int(part) for part in text.split("/")]
 
 
+def _at_least_two(text: str) -> int:
+    if not text.isdecimal() or int(text) < 2:
+        raise argparse.ArgumentTypeError(f"{text!r} papers tell no spread; give 2 or more")
+    return int(text)
+
+
 def _build(arguments: argparse.Namespace) -> int:
     from assets import report
     from assets.build import build
@@ -221,9 +229,9 @@ def _plan(arguments: argparse.Namespace) -> int:
     if arguments.world is not None:
         name = load_edition(arguments.edition, Store.open(root), arguments.world).name
     with workplace(name, root) as work:
-        for line in [] if work.offline else plan.secrets(work.edition):
-            print(f"reclaim: {line}", file=sys.stderr)
-        if arguments.pilot:
+        if arguments.pilot is not None:
+            for line in [] if work.offline else plan.secrets(work.edition):
+                print(f"reclaim: {line}", file=sys.stderr)
             plan.pilot(work, arguments.pilot)
         print(plan.text(work, plan.plan(work)))
     return 0

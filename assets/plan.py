@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from pathlib import Path
 
 from assets import bundles, classification, corpus
 from assets.stages import UNFINISHED, prints, read_rows
@@ -40,6 +41,7 @@ LOOKED_AT = 200
 ATTACHMENTS = "api2.openreview.net/attachment"
 LOOK_UPS = "token@api.github.com/graphql"
 OTHERS = "all other hosts"
+EMBEDDED = "embedded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +102,11 @@ def plan(work: Workplace) -> Plan:
         notes.append("What the papers' links and the agents ask is not known before a few papers are done: --pilot 20")
     accounts = [episode.account for episode in done]
     read = [_of(account, "input_tokens") + _of(account, "output_tokens") for account in accounts]
-    rules = work.edition.classifier.model == "embedded"
+    rules = work.edition.classifier.model == EMBEDDED
     bytes_ = [size_ + sum(f["size"] for f in fetched[e.paper]) for e, size_ in zip(done, sizes, strict=True)]
+    money = exactly(0) if rules else forecast([_of(account, "micro_usd") for account in accounts], to_come)
+    if not rules and not _priced(work, notes):
+        money = None
     return Plan(
         sample=sample,
         to_come=to_come,
@@ -109,7 +114,7 @@ def plan(work: Workplace) -> Plan:
         requests={**found, **{lane: None for lane in unknown if lane not in found}},
         later=forecast([_open(episode) for episode in done], to_come),
         tokens=exactly(0) if rules else forecast(read, to_come),
-        micro_usd=exactly(0) if rules else forecast([_of(a, "micro_usd") for a in accounts], to_come),
+        micro_usd=money,
         disk=forecast(bytes_, to_come),
         notes=tuple(notes),
     )
@@ -193,6 +198,18 @@ def _of(account: Mapping[str, object], name: str) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
+def _priced(work: Workplace, notes: list[str]) -> bool:
+    """Whether dollars can be told at all: what has no known price does not cost nothing."""
+    from classifiers import prices
+    from classifiers.endpoints import Address
+
+    address, own = Address.parse(work.edition.classifier.model), os.environ.get("RECLAIM_PRICES")
+    if prices.load(Path(own) if own else None).of(address.provider, address.model) is not None:
+        return True
+    notes.append(f"No price is known for {address.name}: give one in a file that RECLAIM_PRICES names")
+    return False
+
+
 def _calls(questions: float) -> float:
     from pipeline.sources.github_lookup import BATCH
 
@@ -244,7 +261,7 @@ def secrets(edition: Edition, environ: Mapping[str, str] = os.environ) -> list[s
             f"the build stops at its notes and supplements; without it {without} (an account is free)"
         )
     model = edition.classifier.model
-    if model != "embedded":
+    if model != EMBEDDED:
         from classifiers.endpoints import Address, NoSuchModel
 
         try:
@@ -282,7 +299,7 @@ def text(work: Workplace, found: Plan) -> str:
     lines.append(
         f"  time       at least {duration(found.longest)}: hosts are asked side by side, each at its own rhythm"
     )
-    if edition.classifier.model != "embedded":
+    if edition.classifier.model != EMBEDDED:
         dollars = None if found.micro_usd is None else found.micro_usd.through(lambda micro: micro / 1e6)
         lines.append(f"  tokens     {shown(found.tokens)}")
         lines.append(f"  dollars    {shown(dollars)}")

@@ -47,7 +47,8 @@ def _counts(work: Workplace, stage: Stage) -> str:
         case "classification":
             looked = len(work.record.episode_keys(work.edition.name))
             episodes = f"{looked:,} episodes recorded" if looked else ""
-            return _joined(episodes, _rows(work, "rows", "rows"), _reasons(work, "classification_exclusions"))
+            tiers = _reasons(work, "rows", "tier")
+            return _joined(episodes, f"tiers: {tiers}" if tiers else "", _reasons(work, "classification_exclusions"))
         case "selection":
             return _reasons(work, "selection", "status")
         case "audit":
@@ -77,7 +78,9 @@ def _reasons(work: Workplace, table: str, column: str = "reason") -> str:
     if frame is None or column not in frame.collect_schema():
         return ""
     counted = frame.group_by(column).len().sort(["len", column], descending=[True, False]).collect()
-    return ", ".join(f"{count:,} {str(reason).replace('_', ' ')}" for reason, count in counted.iter_rows())
+    return ", ".join(
+        f"{count:,} {str(reason or 'undetermined').replace('_', ' ')}" for reason, count in counted.iter_rows()
+    )
 
 
 # --------------------------------------------------------------------------------------------------------- what waits

@@ -101,6 +101,19 @@ def test_dollars_and_tokens_are_shown_for_a_language_model_and_none_for_rules(tm
     assert "dollars    unknown" in plan.text(model, plan.plan(model))
 
 
+def test_a_model_without_a_known_price_does_not_cost_nothing(tmp_path: Path) -> None:
+    work = place(tmp_path, load("neurips-2025").variant({"classifier": {"model": "openai:nobody-sells-this"}}))
+    found = plan.plan(work)
+    assert found.micro_usd is None
+    assert any("No price is known for openai:nobody-sells-this" in note for note in found.notes)
+
+
+def test_a_pilot_of_one_paper_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["plan", "sample-2025", "--pilot", "1"])
+    assert "give 2 or more" in capsys.readouterr().err
+
+
 def test_missing_secrets_are_named_with_what_works_without_them() -> None:
     edition = load("neurips-2025")
     said = plan.secrets(edition, {})
