@@ -15,6 +15,7 @@ from pipeline.offline.content import (
     packed_zip,
 )
 from pipeline.offline.github import final_name, is_ref
+from pipeline.offline.github_lfs import batch
 from pipeline.offline.github_objects import served_content
 from pipeline.offline.github_search import readme_text
 from pipeline.offline.values import AssetFacts, Repository, World
@@ -44,6 +45,8 @@ def answer(world: World, call: Call, failures: Failures) -> Answer | Fault:
         return UNREACHABLE
     if current is not repository and call.host == "github.com":
         return moved("/".join([f"https://github.com/{current.full_name}", *map(quote, rest)]), 301)
+    if call.method == "POST" and call.host == "github.com" and rest == ["info", "lfs", "objects", "batch"]:
+        return batch(current, call) if world.complete else UNREACHABLE
     return _HOSTS[call.host](world, current, rest)
 
 

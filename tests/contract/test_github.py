@@ -136,6 +136,27 @@ def test_an_lfs_file_over_quota_is_refused_by_the_media_host(web):
 
 
 @OFFLINE
+def test_the_lfs_server_says_of_each_object_whether_it_can_be_had(gh, web):
+    """Form: git-lfs, docs/api/batch.md. The probes need it not: the media host answers for a file with its bytes."""
+
+    def asked(*paths: str) -> httpx2.Response:
+        pointers = [gh.get_repo("lumen-lab/tideformer").get_contents(path).decoded_content.decode() for path in paths]
+        told = [dict(line.split(" ", 1) for line in pointer.splitlines()) for pointer in pointers]
+        objects = [{"oid": t["oid"].removeprefix("sha256:"), "size": int(t["size"])} for t in told]
+        kind = {"accept": "application/vnd.git-lfs+json", "content-type": "application/vnd.git-lfs+json"}
+        body = {"operation": "download", "transfers": ["basic"], "objects": [*objects, {"oid": "0" * 64, "size": 7}]}
+        return web.post("https://github.com/lumen-lab/tideformer.git/info/lfs/objects/batch", json=body, headers=kind)
+
+    answer = asked("weights/model.safetensors")
+    there, lost = answer.json()["objects"]
+    assert answer.headers["content-type"].startswith("application/vnd.git-lfs+json")
+    assert (there["size"], "error" in there) == (5_000_000, False)
+    assert there["actions"]["download"]["href"].startswith("https://")
+    assert (lost["error"]["code"], "actions" in lost) == (404, False)
+    assert asked("weights/over_quota.bin").status_code == 403
+
+
+@OFFLINE
 def test_a_truncated_tree_says_so_and_a_walk_by_folder_finds_the_rest(gh):
     repository = gh.get_repo("lumen-lab/huge")
     recursive = repository.get_git_tree("main", recursive=True)
