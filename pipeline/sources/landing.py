@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from pipeline import archives, reference
+from pipeline.artifacts import on
 from pipeline.evidence import Json, Outcome
 from pipeline.sources import reading
 from pipeline.sources.guard import refusal
@@ -45,6 +46,12 @@ _MOVING = (
     "forms.gle",
 )
 """Hosts whose business is to lead elsewhere: another domain at the end is what they are for."""
+
+
+_PARKERS = ("hugedomains.com", "sedo.com", "sedoparking.com", "dan.com", "afternic.com", "bodis.com", "parkingcrew.net")
+"""Where names lead that somebody wants to sell."""
+_SHARED = re.compile(r"(^|\.)(ac|co|com|edu|gov|net|org|github|gitlab|netlify|vercel|pages)\.[a-z]{2,4}$")
+"""Two last labels that many owners share; the third is the owner's."""
 
 
 def names_file(url: str) -> bool:
@@ -160,6 +167,10 @@ def _verdict(reach: Reach, url: str, answer: Answer, page: Page, facts: dict[str
         return Outcome.GATED, str(facts["wall"])
     asked, final = urlsplit(url), urlsplit(answer.exchange.final_url)
     astray = _strayed(asked.hostname or "", final.hostname or "")
+    if astray and not facts["names_paper"]:
+        facts["astray"] = True
+    if on(answer.exchange.final_url, _PARKERS):
+        return undetermined("parked")
     rooted = asked.path.strip("/") and not final.path.strip("/") and not final.query
     if rooted and answer.exchange.redirects and not facts["names_paper"]:
         return undetermined("parked" if astray else "redirected_to_root")
@@ -176,7 +187,12 @@ def _verdict(reach: Reach, url: str, answer: Answer, page: Page, facts: dict[str
 def _strayed(asked: str, final: str) -> bool:
     if any(asked == h or asked.endswith("." + h) for h in _MOVING):
         return False
-    return ".".join(asked.split(".")[-2:]) != ".".join(final.split(".")[-2:])
+    return _owner(asked) != _owner(final)
+
+
+def _owner(host: str) -> str:
+    """The part of a host's name that somebody registered."""
+    return ".".join(host.split(".")[-3 if _SHARED.search(host) else -2 :])
 
 
 def _same_as_any(reach: Reach, url: str, answer: Answer) -> bool:

@@ -302,3 +302,17 @@ def test_walls_are_listed_once_and_inside_no_other():
     assert len(places) == len(set(places))
     for wall in walled_places():
         assert wall_of(f"https://{wall.host}{wall.path or '/'}") == wall
+
+
+@pytest.mark.parametrize(
+    ("inside", "outside"),
+    [
+        ("https://competitions.codalab.org/competitions/1", "https://worksheets.codalab.org/bundles/0x1"),
+        ("https://www.ncbi.nlm.nih.gov/gap/?term=x", "https://www.ncbi.nlm.nih.gov/geo/query/acc.cgi?acc=GSE1"),
+        ("https://www.drivendata.org/competitions/1/", "https://drivendata.org/blog/x"),
+        ("https://pan.xunlei.com/s/x", "https://xunlei.com/"),
+    ],
+)
+def test_a_wall_goes_no_further_than_what_it_encloses(inside, outside):
+    assert wall_of(inside) is not None
+    assert wall_of(outside) is None

@@ -486,6 +486,24 @@ ON_PAGES = [
         web("names.example.org/", AVAILABLE, False, "page read"),
     ),
     Case(
+        "parker",
+        DATA,
+        web("auction.example.org/code", OPEN, False, "parked"),
+        web("auction.example.org/house", AVAILABLE, False, "page read", astray=None),
+    ),
+    Case(
+        "drift",
+        DATA,
+        web("lab.github.io/fog", AVAILABLE, False, "page read", astray=True),
+        web("lab.github.io/dog", AVAILABLE, False, "page read", astray=None),
+    ),
+    Case(
+        "waf_202",
+        DATA,
+        web("waf.example.org/fog", OPEN, False, "javascript_only"),
+        web("waf.example.org/dog", AVAILABLE, False, "page read"),
+    ),
+    Case(
         "dns",
         DATA,
         web("nowhere.example.org/fog.csv", GONE, False, "gone: nxdomain"),
@@ -807,6 +825,16 @@ def pages(plan: Plan) -> None:
     plan.page("casino.example.com/", "Win")
     plan.page("sale.example.org/", "sale.example.org", "<p>This domain is for sale! Buy this domain.</p>")
     plan.page("names.example.org/", "Domain adaptation", PROSE + "<p>One file for each domain is available.</p>")
+    plan.moved("auction.example.org/code", "https://www.hugedomains.com/domain_profile.cfm?d=auction")
+    plan.page("www.hugedomains.com/domain_profile.cfm?d=auction", "Auction", PROSE)
+    plan.moved("auction.example.org/house", "https://house.auction.example.org/of-fog")
+    plan.page("house.auction.example.org/of-fog", "Auction house", PROSE)
+    plan.moved("lab.github.io/fog", "https://other.github.io/cats")
+    plan.page("other.github.io/cats", "Cats")
+    plan.moved("lab.github.io/dog", "https://lab.github.io/dogs")
+    plan.page("lab.github.io/dogs", "Dogs")
+    plan.page("waf.example.org/fog", "", '<script src="challenge.js"></script>', 202)
+    plan.page("waf.example.org/dog", "Dogs")
     for fault in ("reset", "refused", "tls"):
         plan.at(f"{fault}.example.org/fog.csv", fault=fault)
     plan.at("nowhere.example.org/fog.csv", fault="nxdomain")
