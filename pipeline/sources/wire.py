@@ -166,7 +166,18 @@ def send(transport: httpx2.BaseTransport, asked: Asked, limits: Limits) -> Raw:
     except (httpx2.RequestError, OSError, UnicodeError, ValueError) as error:
         return Raw.failed(fault_of(error), asked.url)
     received = {name.lower(): value for name, value in response.headers.items()}
+    if not truncated and _cut_short(asked.method, response.status_code, received, body):
+        return Raw.failed("reset", asked.url)
     return Raw(response.status_code, None, received, body, truncated)
+
+
+def _cut_short(method: str, status: int, headers: Mapping[str, str], body: bytes) -> bool:
+    """Whether less came than the answer's own length says: a proxy that gave up in the middle closes as if all was
+    there."""
+    length = headers.get("content-length", "")
+    if method == "HEAD" or status in (204, 304) or headers.get("content-encoding", "identity") != "identity":
+        return False
+    return length.isdecimal() and len(body) < int(length)
 
 
 def _read(response: httpx2.Response, limit: int, total_time: float) -> tuple[bytes, bool]:
