@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from pipeline.evidence import Outcome, Receipt, lists
+from pipeline.lookalikes import alike
 from pipeline.paper import Link, Paper
 
 CODE_HOSTS = ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "anonymous.4open.science")
@@ -253,6 +254,7 @@ def own(paper: Paper, receipts: Sequence[Receipt], has_supplement: bool) -> tupl
         # Anybody's README may quote a title; its arXiv id, its authors, or its name beside the title are the authors'.
         meant = receipt.subject in shown or named_after(url(receipt.subject), paper.title)
         names_back = ours and (how & {"arxiv", "authors"} or (how and meant))
+        names_back = names_back and not _looks_like(receipt.subject, presented)
         if names_back or _asked(receipt) & found.keys():
             found[receipt.subject] = None
     for receipt in receipts:
@@ -273,6 +275,18 @@ def own(paper: Paper, receipts: Sequence[Receipt], has_supplement: bool) -> tupl
     seen = {name for receipt in receipts for name in _asked(receipt)}
     # A place that only a README named and nobody probed is no claim of the paper's.
     return tuple(s for s in found if s in presented or s in seen or s == "supplement:")
+
+
+def _looks_like(subject_: str, presented: Iterable[str]) -> bool:
+    """Whether a place's owner only resembles one that the paper itself names: a stranger who copied name and text."""
+    kind, owner = _owner(subject_)
+    others = [other for k, other in map(_owner, presented) if k == kind and other]
+    return bool(owner) and owner not in others and any(alike(owner, other) for other in others)
+
+
+def _owner(subject_: str) -> tuple[str, str]:
+    kind, _, rest = subject_.rpartition(":")
+    return kind, rest.partition("/")[0].casefold() if kind != "url" and "/" in rest else ""
 
 
 def resolved(subject_: str, receipts: Sequence[Receipt]) -> bool:
