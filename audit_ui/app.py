@@ -54,7 +54,8 @@ def _door(request: Request, problem: str, status: int, next_: str | None = None)
     """The login form, with a token of its own: a session begins only behind it."""
     site: Site = request.app.state.site
     door = new_door()
-    text = site.templates.get_template("login.html").render(
+    text = site.text(
+        "login.html",
         me=None,
         csrf=site.cookies.token(door),
         path="/login",

@@ -55,17 +55,17 @@ def blocks(paper: Paper, row: Derivation) -> tuple[Block, ...]:
     """The paper in reading order, its tables as tables, with the claim's quote, the target and quoted times marked."""
     marks = _marks(paper, row)
     tables = sorted((t for t in paper.tables if 0 <= t.anchor.offset < t.end), key=lambda t: t.anchor.offset)
-    heads = {s.start for s in paper.sections}
+    captions = {" ".join(f"Table {t.number}: {t.caption}".split()) for t in tables}
     found: list[Block] = []
     seen: set[str] = set()
     at = 0
     for table in tables:
         if table.anchor.offset < at:
             continue
-        found += _text(paper.text, at, table.anchor.offset, marks, heads, seen)
+        found += _text(paper.text, at, table.anchor.offset, marks, captions, seen)
         found.append(_table(table, row.inputs.target))
         at = table.end
-    found += _text(paper.text, at, len(paper.text), marks, heads, seen)
+    found += _text(paper.text, at, len(paper.text), marks, captions, seen)
     return tuple(found)
 
 
@@ -86,7 +86,7 @@ def _marks(paper: Paper, row: Derivation) -> list[tuple[int, int, str]]:
 
 
 def _text(
-    text: str, start: int, end: int, marks: Sequence[tuple[int, int, str]], heads: set[int], seen: set[str]
+    text: str, start: int, end: int, marks: Sequence[tuple[int, int, str]], captions: set[str], seen: set[str]
 ) -> Iterable[Block]:
     for held in re.finditer(r"\S(?:.|\n(?!\s*\n))*", text[start:end]):
         a, b = start + held.start(), start + held.end()
@@ -96,8 +96,15 @@ def _text(
             mark = next((name for s, e, name in marks if s <= left and right <= e), "")
             spans.append(Span(text[left:right], mark, bool(mark) and mark not in seen))
             seen.add(mark)
-        short = len(spans) == 1 and b - a < 200
-        yield Block("heading" if short and any(a <= h < b for h in heads) else "text", tuple(spans))
+        plain = " ".join(text[a:b].split())
+        if plain in captions:
+            continue
+        # The reader writes headings as "## 3 Method"; the signs say what the element says already.
+        signs = len(plain) - len(plain.lstrip("#"))
+        if signs and len(spans) == 1:
+            yield Block("heading", (Span(plain.lstrip("# ")),))
+        else:
+            yield Block("text", tuple(spans))
 
 
 def _table(table: Table, target: Target | None) -> Block:
@@ -263,7 +270,7 @@ def for_signal(signal: Signal, row: Derivation, known: Mapping[str, Receipt]) ->
     others: list[str] = []
     for id_ in dict.fromkeys(row.inputs.receipts):
         if id_ in known:
-            near = known[id_].subject in places or known[id_].subject == search
+            near = known[id_].subject in places or known[id_].subject.startswith(search)
             (mine if near else others).append(id_)
     return mine, others
 

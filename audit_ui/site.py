@@ -30,23 +30,16 @@ class Site:
         self.given, self.desk = given, Desk(given)
         self.cookies = Cookies(given.secret, given.secure)
         self.calibrations = Calibrations(given.store.engine)
-        self.templates = Environment(
-            loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-        )
-        self.templates.globals.update(
-            edition=given.edition.name,
-            dagster=show.safe(given.dagster),
-            titles=flow.TITLES,
-            short=flow.SHORT,
-            value_words=show.value_words,
-        )
-        self.templates.filters["size"] = _size
+
+    def text(self, name: str, **values: Any) -> str:
+        """A template's text; everything in it is escaped."""
+        template = _templates().get_template(name)
+        return template.render(edition=self.given.edition.name, dagster=show.safe(self.given.dagster), **values)
 
     def page(self, request: Request, name: str, me: Account | None, status: int = 200, **values: Any) -> HTMLResponse:
         session = self.cookies.read(request, COOKIE)
         token = self.cookies.token(session) if session and me is not None else ""
-        text = self.templates.get_template(name).render(me=me, csrf=token, path=request.url.path, **values)
-        return HTMLResponse(text, status)
+        return HTMLResponse(self.text(name, me=me, csrf=token, path=request.url.path, **values), status)
 
     def visitor(self, request: Request) -> Account | None:
         session = self.cookies.read(request, COOKIE)
@@ -57,6 +50,16 @@ class Site:
 
     def message(self, request: Request, me: Account | None, status: int, text: str) -> Response:
         return self.page(request, "message.html", me, status, text=text)
+
+
+@functools.cache
+def _templates() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    made.globals.update(titles=flow.TITLES, short=flow.SHORT, value_words=show.value_words)
+    made.filters["size"] = _size
+    return made
 
 
 def _size(count: int | None) -> str:

@@ -199,7 +199,8 @@ def _hours(row: Derivation, receipts: Mapping[str, Receipt], paper: Paper) -> It
         due = arms * (target.n_seeds or 1)
         if runs != due:
             seeds = f" × {target.n_seeds} seeds" if target.n_seeds else ""
-            yield Doubt("hours", f"{runs} runs are counted; the bar compares {arms} arm{'s' * (arms > 1)}{seeds}")
+            compared = f"{arms} arm{'s' * (arms > 1)}{seeds}"
+            yield Doubt("hours", f"runs counted: {runs}; the bar compares {compared}")
     groups = inputs.contexts.get(str(Signal.WEIGHTS), {}).get("groups", [])
     own = {place for group in groups for place in group}
     open_ = [r for i in inputs.receipts if (r := receipts.get(i)) and r.subject in own and r.facts.get("weights_open")]
