@@ -54,7 +54,7 @@ def test_parts_add_up_and_factor_ids_are_named_once():
 @pytest.mark.parametrize(
     ("part", "reason"),
     [
-        (_gpu(device="H800"), "'H800' is not in the device table"),
+        (_gpu(device="H20"), "'H20' is not in the device table"),
         (_gpu(device=""), "device of the train part is not stated"),
         (_gpu(device="A100 and V100"), "several devices"),
         (_gpu(wall_hours=None), "no time is stated"),
