@@ -71,10 +71,15 @@ class Tokens:
         return _FULL.get(resource, 0) if known is None or known.reset <= now.timestamp() else known.remaining
 
     def told(self, token: str, headers: Mapping[str, str]) -> None:
-        """What an answer to `token` says of its budget. An answer out of the record says what was true then: it can
-        only make a token look poorer until its hour is over."""
+        """What an answer to `token` says of its budget. One out of the record says what was true then, so within an
+        hour a budget only shrinks."""
         remaining, reset = headers.get("x-ratelimit-remaining", ""), headers.get("x-ratelimit-reset", "")
         resource = headers.get("x-ratelimit-resource", "")
-        if token in self._tokens and resource and remaining.isdecimal() and reset.isdecimal():
-            with self._lock:
-                self._left[token, resource] = _Budget(int(remaining), float(reset))
+        if token not in self._tokens or not resource or not remaining.isdecimal() or not reset.isdecimal():
+            return
+        new = _Budget(int(remaining), float(reset))
+        with self._lock:
+            known = self._left.get((token, resource), new)
+            if new.reset >= known.reset:
+                least = min(new.remaining, known.remaining) if new.reset == known.reset else new.remaining
+                self._left[token, resource] = _Budget(least, new.reset)

@@ -313,11 +313,15 @@ def test_the_token_with_most_left_is_taken_for_each_resource_by_itself() -> None
     assert (tokens.best("core", NOW), tokens.best("graphql", NOW)) == ("b", "a")
     tokens.told("b", budget(3))
     assert tokens.best("core", NOW) == "a"
-    tokens.told("a", budget(0, seconds=-1))  # its hour is over
+    for old in (budget(0, seconds=-3600), budget(4_999)):  # out of the record: an hour ago, a while ago
+        tokens.told("a", old)
+        tokens.told("b", old)
     assert tokens.best("core", NOW) == "a"
+    tokens.told("b", budget(4_000, seconds=7_200))  # a new hour
+    assert tokens.best("core", NOW) == "b"
     tokens.told("stranger", budget(9_999))
     tokens.told("b", {"x-ratelimit-remaining": "many"})
-    assert {tokens.best(resource, NOW) for resource in ("core", "search", "code_search")} == {"a"}
+    assert {tokens.best(resource, NOW) for resource in ("search", "code_search")} == {"a"}
     assert Tokens().best("core", NOW) == ""
     assert "a" not in repr(tokens).removeprefix("Tokens")
 
