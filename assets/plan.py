@@ -96,7 +96,8 @@ def plan(work: Workplace) -> Plan:
         if ahead is not None and lane == LOOK_UPS:
             ahead = ahead.through(_calls)
         known = found.get(lane)
-        found[lane] = ahead if known is None or ahead is None else known + ahead
+        if ahead is None or ahead.high > 0:
+            found[lane] = ahead if known is None or ahead is None else known + ahead
     if len(done) < 2 and to_come:
         unknown |= dict.fromkeys(("api.github.com", "huggingface.co"))
         notes.append("What the papers' links and the agents ask is not known before a few papers are done: --pilot 20")
@@ -152,9 +153,13 @@ def _as(work: Workplace, edition: Edition) -> Workplace:
 
 
 def _records(work: Workplace) -> dict[str, PaperRecord] | None:
+    """The corpus, or None where there is none that this version can read: it will be made anew."""
     if work.store.table_print(work.edition.name, "papers") is None:
         return None
-    return {record.arxiv_id: record for record in corpus.records(work)}
+    try:
+        return {record.arxiv_id: record for record in corpus.records(work)}
+    except (TypeError, KeyError):
+        return None
 
 
 def _fetched(work: Workplace) -> dict[str, list[dict[str, int]]]:
@@ -168,7 +173,10 @@ def _fetched(work: Workplace) -> dict[str, list[dict[str, int]]]:
 def _looks(work: Workplace) -> list[tuple[classification.Item, Episode | None]]:
     if work.store.table_print(work.edition.name, "bundles") is None:
         return []
-    return classification.looks(work)
+    try:
+        return classification.looks(work)
+    except (TypeError, KeyError):
+        return []
 
 
 def _asked(work: Workplace, done: Sequence[Episode]) -> tuple[list[Counter[str]], list[int]]:
@@ -274,10 +282,6 @@ def secrets(edition: Edition, environ: Mapping[str, str] = os.environ) -> list[s
 # ---------------------------------------------------------------------------------------------------------------- text
 
 
-def _time(lane: str, requests: float) -> str:
-    return "each at its own rhythm" if lane == OTHERS else duration(seconds(lane, requests))
-
-
 def text(work: Workplace, found: Plan) -> str:
     """The plan for a terminal."""
     edition = work.edition
@@ -286,30 +290,41 @@ def text(work: Workplace, found: Plan) -> str:
         f"{found.to_come:,} of {found.sample:,} papers to come",
         f"  forecast from {found.done} papers done, 95 % intervals" if found.done > 1 else "  no paper is done yet",
         "",
-        f"  {'asked of':<34}{'requests':<36}at its limits",
+        *(_hosts(found) if found.requests else ["  nothing is left to ask"]),
+        *_costs(edition, found),
     ]
+    lacking = [] if work.offline else secrets(edition)
+    closing = "An offline world answers at once: the hours are what the real services would need."
+    for block in (found.notes, lacking, [closing] if work.offline else []):
+        lines += ["", *(f"  {line}" for line in block)] if block else []
+    return "\n".join(lines)
+
+
+def _hosts(found: Plan) -> list[str]:
     known = {lane: n for lane, n in found.requests.items() if n is not None}
     slow = sorted(known, key=lambda lane: (lane == OTHERS, -seconds(lane, known[lane].likely), lane))
-    lines += [f"  {lane:<34}{shown(known[lane]):<36}{_time(lane, known[lane].likely)}" for lane in slow]
-    lines += [f"  {lane:<34}unknown" for lane, n in found.requests.items() if n is None]
-    lines.append("")
+    return [
+        f"  {'asked of':<34}{'requests':<36}at its limits",
+        *(f"  {lane:<34}{shown(known[lane]):<36}{_time(lane, known[lane].likely)}" for lane in slow),
+        *(f"  {lane:<34}unknown" for lane, n in found.requests.items() if n is None),
+        "",
+        f"  time       at least {duration(found.longest)}: each host has its own rhythm, and the slowest decides",
+    ]
+
+
+def _time(lane: str, requests: float) -> str:
+    return "each at its own rhythm" if lane == OTHERS else duration(seconds(lane, requests))
+
+
+def _costs(edition: Edition, found: Plan) -> list[str]:
+    lines = []
     if found.later is not None and found.later.high > 0:
         hours = f"{edition.second_look_hours:g} hours"
-        lines.append(f"  asked again {hours} later: {shown(found.later)} questions that had no certain answer")
-    lines.append(
-        f"  time       at least {duration(found.longest)}: hosts are asked side by side, each at its own rhythm"
-    )
-    if edition.classifier.model != EMBEDDED:
-        dollars = None if found.micro_usd is None else found.micro_usd.through(lambda micro: micro / 1e6)
-        lines.append(f"  tokens     {shown(found.tokens)}")
-        lines.append(f"  dollars    {shown(dollars)}")
-    else:
+        lines.append(f"  and then   {shown(found.later)} uncertain answers are asked for again, {hours} later")
+    if edition.classifier.model == EMBEDDED:
         lines.append("  tokens     none: the embedded rules read for nothing")
+    else:
+        dollars = None if found.micro_usd is None else found.micro_usd.through(lambda micro: micro / 1e6)
+        lines += [f"  tokens     {shown(found.tokens)}", f"  dollars    {shown(dollars)}"]
     disk = "unknown" if found.disk is None else f"about {size(found.disk.likely)} (up to {size(found.disk.high)})"
-    lines.append(f"  disk       {disk}")
-    lines += ["", *(f"  {note}" for note in found.notes)] if found.notes else []
-    lacking = [] if work.offline else secrets(edition)
-    lines += ["", *(f"  {line}" for line in lacking)] if lacking else []
-    if work.offline:
-        lines += ["", "  An offline world answers at once: the hours are what the real services would need."]
-    return "\n".join(lines)
+    return [*lines, f"  disk       {disk}"]

@@ -71,6 +71,15 @@ def test_a_known_corpus_fixes_sources_and_supplements_exactly(tmp_path: Path) ->
     assert found.longest == 3414 * 3
 
 
+def test_tables_of_another_version_count_as_none(tmp_path: Path) -> None:
+    work = place(tmp_path)
+    write_rows(work, "papers", [paper(1, True) | {"a_field_of_old": 1}], ["arxiv_id"], "print")
+    write_rows(work, "bundles", [{"arxiv_id": "2505.00001", "source_files": [], "supplement_files": []}], [], "print")
+    found = plan.plan(work)
+    assert (found.to_come, found.done) == (1000, 0)
+    assert found.requests["api2.openreview.net/attachment"] is None
+
+
 def test_only_the_sample_is_fetched_and_planned(tmp_path: Path) -> None:
     found = plan.plan(with_corpus(place(tmp_path), 3414, 3414))
     assert found.requests["arxiv.org"] == exactly(1000)

@@ -115,7 +115,7 @@ def results(folder: Path, papers: int) -> dict[str, object]:
 
 
 def test_a_fetch_killed_again_and_again_asks_nothing_twice_and_ends_the_same(tmp_path: Path) -> None:
-    papers, rng = 40, random.Random(7)
+    papers, rng = 24, random.Random(7)
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     whole.mkdir()
     broken.mkdir()
