@@ -31,10 +31,10 @@ def look_up(work: Workplace, recorder: Recorder, tokens: Tokens, papers: Iterabl
     a token there is no such call, and the probes ask one by one."""
     if not tokens:
         return
-    from pipeline.sources import github_lookup
+    from pipeline.sources import github_batches
 
     questions = [question for record, paper in papers for question in _questions(record, paper)]
-    found = github_lookup.look_up(recorder, tokens, questions)
+    found = github_batches.look_up(recorder, tokens, questions)
     if found.calls:
         work.say(
             f"GitHub: {found.told + found.gone} answers in {found.calls} calls, {found.known} known before, "

@@ -1,39 +1,27 @@
-"""Repositories looked up through GitHub's GraphQL API: many in one call before the agents start, or one by itself.
+"""A repository as GitHub's GraphQL API tells it: the question, and what its answer says.
 
-GraphQL answers nobody without a token. Each repository's part of a batch is recorded as the answer to the call that
-asks for it alone, so a probe finds it there, and a receipt depends on nothing that was asked beside it. What GraphQL
-cannot say for certain is asked of the REST API by the probe; it never counts against a repository.
-
-Fields and limits: docs.github.com/graphql. A call ends after ten seconds of work, which is what bounds a batch.
+GraphQL answers nobody without a token. Most questions were asked in batches before the agents started
+(`github_batches`), and are answered out of the record. What GraphQL cannot say for certain is asked of the REST API by
+the probe; it never counts against a repository. Fields and limits: docs.github.com/graphql.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-import requests
-
 from pipeline.evidence import Json
-from pipeline.sources.clients import github_client
-from pipeline.sources.github_tokens import Tokens
 from pipeline.sources.outcomes import Verdict, json_of, refused
 from pipeline.sources.reach import Reach
 from pipeline.sources.recorder import Answer, Recorder, is_gone
 from pipeline.textfiles import readable
 
 URL = "https://api.github.com/graphql"
-BATCH = 25
-"""Repositories a call. Their connections are far below the node limit; blobs and trees cost time, not nodes."""
-_QUESTIONS = 3 * BATCH
-"""Questions a call: papers that name one repository ask for its commit at different dates."""
-_GIVE_UP = 6
-"""Calls in a row that say nothing of any repository, before the service counts as down."""
 READMES = ("README.md", "readme.md", "README.rst", "README")
 _RELEASES = 20
-_STAND_IN = "a-token-that-goes-to-nobody"
+STAND_IN = "a-token-that-goes-to-nobody"
 """For questions to the record, which knows whether there was a token, and never which."""
 _OVERVIEW = (
     "nameWithOwner description homepageUrl isArchived isDisabled isEmpty isFork diskUsage pushedAt "
@@ -83,7 +71,7 @@ class Known:
         ]
 
 
-def _call(questions: Sequence[Question]) -> dict[str, Any]:
+def call_of(questions: Sequence[Question]) -> dict[str, Any]:
     """The query and its variables. `r0` is the first question's answer, whether it is asked alone or with others."""
     parts: list[str] = []
     declared: list[str] = []
@@ -105,11 +93,11 @@ def _call(questions: Sequence[Question]) -> dict[str, Any]:
     return {"query": query, "variables": variables}
 
 
-def _body(question: Question) -> bytes:
-    return json.dumps(_call([question])).encode()
+def body_of(question: Question) -> bytes:
+    return json.dumps(call_of([question])).encode()
 
 
-def _headers(token: str) -> dict[str, str]:
+def headers_of(token: str) -> dict[str, str]:
     return {"content-type": "application/json", "authorization": f"Bearer {token}"}
 
 
@@ -133,7 +121,7 @@ def part(told: Json, alias: str) -> dict[str, Any] | None:
     return None
 
 
-def _forbidden(told: Json, alias: str) -> bool:
+def forbidden(told: Json, alias: str) -> bool:
     """Whether GitHub refuses this one repository (blocked, or an organisation's wish): asking again changes nothing."""
     errors = told.get("errors") if isinstance(told, dict) else None
     return any(
@@ -154,8 +142,8 @@ def ask(reach: Reach, question: Question) -> Answer:
     answer = reach.recorder.ask(
         "POST",
         URL,
-        headers=_headers(token),
-        body=_body(question),
+        headers=headers_of(token),
+        body=body_of(question),
         limit=reach.recorder.limits.archive_bytes,
         says_gone=says_gone,
     )
@@ -172,7 +160,7 @@ def known(reach: Reach, name: tuple[str, str]) -> Known | Verdict | None:
     if not reach.tokens:
         return None
     answer = ask(reach, Question("/".join(name).lower()))
-    gone, blocked = says_gone(answer), answer.status == 200 and _forbidden(json_of(answer), "r0")
+    gone, blocked = says_gone(answer), answer.status == 200 and forbidden(json_of(answer), "r0")
     if gone or blocked:
         page = reach.recorder.ask("HEAD", f"https://github.com/{'/'.join(name)}")
         return refused(page, reach.recorder) if gone or is_gone(page.exchange) else None
@@ -211,12 +199,13 @@ def known(reach: Reach, name: tuple[str, str]) -> Known | Verdict | None:
     )
 
 
-def _recalled(recorder: Recorder, question: Question) -> Answer | None:
+def recalled(recorder: Recorder, question: Question) -> Answer | None:
+    """The answer to a question, where it is in the record and stands."""
     return recorder.recall(
         "POST",
         URL,
-        headers=_headers(_STAND_IN),
-        body=_body(question),
+        headers=headers_of(STAND_IN),
+        body=body_of(question),
         limit=recorder.limits.archive_bytes,
         says_gone=says_gone,
     )
@@ -224,97 +213,8 @@ def _recalled(recorder: Recorder, question: Question) -> Answer | None:
 
 def commit_by(recorder: Recorder, repo: str, until: str) -> str | None:
     """The newest commit of a repository's default branch by a date, as the record has it."""
-    answer = _recalled(recorder, Question(repo.lower(), until))
+    answer = recalled(recorder, Question(repo.lower(), until))
     node = json_of(answer)["data"]["r0"] if answer is not None and says_gone(answer) is False else {}
     target = (node.get("defaultBranchRef") or {}).get("target") or {}
     commits = (target.get("history") or {}).get("nodes") or ()
     return next((str(commit["oid"]) for commit in commits), None)
-
-
-# Many at once
-
-
-@dataclass
-class LookedUp:
-    """What a look-up came to. `calls`: calls made; `known`: questions that were in the record already; `told` and
-    `gone`: answered now; `left`: for the probes to ask by themselves."""
-
-    calls: int = 0
-    known: int = 0
-    told: int = 0
-    gone: int = 0
-    left: list[Question] = field(default_factory=list)
-
-
-def look_up(recorder: Recorder, tokens: Tokens, questions: Sequence[Question]) -> LookedUp:
-    """Ask all questions that the record does not answer, in batches.
-
-    What a call did not tell is halved and asked again, so that one repository that GitHub cannot digest costs the
-    others nothing; a question that fails by itself is left. So is everything once `_GIVE_UP` calls in a row told
-    nothing.
-    """
-    found = LookedUp()
-    if not tokens:
-        return found
-    client = github_client(recorder, tokens)
-    wanted = sorted(set(questions))
-    todo = [question for question in wanted if _recalled(recorder, question) is None]
-    found.known = len(wanted) - len(todo)
-    waiting = _batches(todo)
-    silent = 0
-    while waiting:
-        batch = waiting.pop(0)
-        rest = _ask_batch(recorder, client, batch, found) if silent < _GIVE_UP else batch
-        silent = silent + 1 if rest == batch else 0
-        if len(rest) > 1 and silent < _GIVE_UP:
-            half = (len(rest) + 1) // 2
-            waiting[:0] = [rest[:half], rest[half:]]
-        else:
-            found.left += rest
-    return found
-
-
-def _batches(questions: Sequence[Question]) -> list[list[Question]]:
-    """Questions in order, those about one repository together where they fit."""
-    made: list[list[Question]] = []
-    for question in questions:
-        full = not made or (len({q.repo for q in made[-1]} | {question.repo}) > BATCH or len(made[-1]) >= _QUESTIONS)
-        if full:
-            made.append([])
-        made[-1].append(question)
-    return made
-
-
-def _ask_batch(recorder: Recorder, client: Any, batch: list[Question], found: LookedUp) -> list[Question]:
-    """One call, its parts recorded. Returns the questions that it did not answer."""
-    found.calls += 1
-    requester = client.requester
-    with recorder.call() as made:
-        try:
-            _, headers, _ = requester.requestJson("POST", requester.graphql_url, input=_call(batch))
-        except requests.RequestException:
-            return batch
-    whole = recorder.answer(made[-1], headers)
-    told = json_of(whole) if whole.status == 200 else None
-    rest: list[Question] = []
-    for n, question in enumerate(batch):
-        mine = part(told, f"r{n}")
-        if mine is None:
-            (found.left if _forbidden(told, f"r{n}") else rest).append(question)
-            continue
-        if mine["data"]["r0"] is None:
-            found.gone += 1
-        else:
-            found.told += 1
-        _keep(recorder, whole, question, mine)
-    return rest
-
-
-def _keep(recorder: Recorder, whole: Answer, question: Question, mine: dict[str, Any]) -> None:
-    """Record a part as it would have come alone: where an error points to is a place in the query."""
-    query = _call([question])["query"]
-    for error in mine.get("errors", ()):
-        if "locations" in error:
-            error["locations"] = [{"line": 1, "column": query.index(" r0: ") + 2}]
-    told = json.dumps(mine, ensure_ascii=False, separators=(",", ":")).encode()
-    recorder.keep_part(whole, told, "POST", URL, headers=_headers(_STAND_IN), body=_body(question))

@@ -12,7 +12,8 @@ import pytest
 
 from pipeline.sources.clients import github_client
 from pipeline.sources.clocks import SimulatedClock, SystemClock
-from pipeline.sources.github_lookup import READMES, Question, _call, look_up
+from pipeline.sources.github_batches import look_up
+from pipeline.sources.github_lookup import READMES, Question, call_of
 from pipeline.sources.github_tokens import Tokens
 from pipeline.sources.recorder import Recorder
 from pipeline.store import Store
@@ -58,8 +59,8 @@ HEAD = "query($o: String!, $n: String!) { r: repository(owner: $o, name: $n) "
 
 def test_a_repository_tells_its_head_licence_root_and_readme_in_one_call(ask, subjects):
     status, headers, told = ask(
-        **_call([Question(subjects.repository.lower())])["variables"]
-        | {"query": _call([Question(subjects.repository.lower())])["query"]}
+        **call_of([Question(subjects.repository.lower())])["variables"]
+        | {"query": call_of([Question(subjects.repository.lower())])["query"]}
     )
     node = told["data"]["r0"]
     assert (status, "errors" in told) == (200, False)
@@ -138,7 +139,7 @@ def test_an_unknown_field_is_an_error_without_data(ask, subjects):
 
 
 def test_the_rate_limit_tells_what_a_call_costs(ask, subjects):
-    batch = _call([Question(subjects.repository.lower(), until) for until in ("", "2025-01-01T00:00:00Z")] * 25)
+    batch = call_of([Question(subjects.repository.lower(), until) for until in ("", "2025-01-01T00:00:00Z")] * 25)
     query = batch["query"].replace("{ r0:", "{ rateLimit { cost nodeCount remaining resetAt } r0:", 1)
     _, headers, told = ask(query, **batch["variables"])
     limit = told["data"]["rateLimit"]

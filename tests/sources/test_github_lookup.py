@@ -20,7 +20,8 @@ from pipeline.labels import Claim, Context, Signal, label
 from pipeline.offline.server import OfflineWorld
 from pipeline.offline.transports import WorldTransport
 from pipeline.sources.clocks import SimulatedClock
-from pipeline.sources.github_lookup import BATCH, URL, Question, commit_by, look_up, part
+from pipeline.sources.github_batches import BATCH, look_up
+from pipeline.sources.github_lookup import URL, Question, commit_by, part
 from pipeline.sources.github_tokens import Tokens, resource_of
 from pipeline.sources.probes import PaperFacts, Probes
 from pipeline.sources.recorder import Recorder
