@@ -120,8 +120,8 @@ def batches(count: int, size: int) -> int:
 
 def number(value: float) -> str:
     """Two digits that mean something; whole numbers below a hundred as they are."""
-    if value < 10 and value != round(value):
-        return f"{value:.1f}"
+    if value < 10:
+        return f"{value:.1f}".removesuffix(".0")
     if value < 100:
         return f"{value:.0f}"
     digits = 10 ** (len(str(int(value))) - 2)
