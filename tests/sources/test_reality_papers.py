@@ -115,3 +115,38 @@ def test_a_gated_home_is_gated_however_well_it_answers_and_an_open_one_needs_no_
 def test_every_link_of_a_paper_is_a_place_to_look_at_though_not_every_one_is_its_own() -> None:
     text = HEAD + r"\maketitle We compare with Base (\url{https://github.com/big/base}).\end{document}"
     assert THEIRS in linked(read({"main.tex": text.encode()}))
+
+
+@pytest.mark.parametrize(
+    ("facts", "value", "status"),
+    [
+        ({"base_open": True}, True, Status.CONFIRMED),
+        ({"base_open": None, "unseen": ["weights"]}, None, Status.UNVERIFIED),
+        ({"base_open": False, "base_said": "big/base: gated, manual"}, False, Status.CONTRADICTED),
+    ],
+)
+def test_an_adapter_counts_as_its_base_does(facts: dict[str, Any], value: bool | None, status: Status) -> None:
+    place = "hf:model:fog/lora"
+    adapter = Receipt(
+        paper="2505.00001",
+        tool="hub_repo",
+        arguments={"repo": "fog/lora", "kind": "model"},
+        exchanges=(),
+        outcome=Outcome.AVAILABLE,
+        reason="",
+        subject=place,
+        facts={"adapter_only": True, "weights_open": ["a.safetensors"], "base_model": "big/base", **facts},
+    )
+    search = Receipt(
+        paper="2505.00001",
+        tool="hub_search",
+        arguments={"query": "lora"},
+        exchanges=(),
+        outcome=Outcome.AVAILABLE,
+        reason="complete search",
+        subject="search:hub",
+        facts={"complete": True, "query": "lora"},
+    )
+    context = Context(groups=(frozenset({place}),), absence_searches={"hub": 1})
+    found = label(Claim(signal=Signal.WEIGHTS, value=True, cited=()), [adapter, search], context)
+    assert (found.value, found.status) == (value, status)
