@@ -5,11 +5,21 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import shutil
 import socket
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+CHROMIUM = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 
@@ -17,7 +27,7 @@ SHARED = ROOT.parent / "shared"
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--live", action="store_true", help="also talk to the real services (needs a network)")
     parser.addoption(
-        "--require-services", action="store_true", help="fail, rather than skip, where PostgreSQL is not there"
+        "--require-services", action="store_true", help="fail, not skip, where PostgreSQL or Chromium is not there"
     )
 
 
@@ -75,3 +85,27 @@ def postgres_url(request: pytest.FixtureRequest) -> str:
             pytest.fail(reason)
         pytest.skip(reason)
     return url
+
+
+@pytest.fixture(scope="session")
+def chromium(request: pytest.FixtureRequest) -> Iterator[Browser]:
+    """A real Chromium, driven by Playwright: Debian's, or the one that Playwright installed for this user."""
+    reason = ""
+    try:
+        from playwright.sync_api import Error, sync_playwright
+    except ImportError:
+        reason = "Playwright is not installed (uv sync --group checks)"
+    else:
+        place = os.environ.get("RECLAIM_CHROMIUM") or shutil.which("chromium")
+        with sync_playwright() as driver:
+            try:
+                browser = driver.chromium.launch(executable_path=place, args=CHROMIUM)
+            except Error as missing:
+                reason = f"no Chromium on this machine ({str(missing).splitlines()[0]})"
+            else:
+                yield browser
+                browser.close()
+    if reason and request.config.getoption("--require-services"):
+        pytest.fail(reason)
+    if reason:
+        pytest.skip(reason)
