@@ -138,8 +138,11 @@ def export_evidence(work: Workplace, place: Path) -> str:
     papers = {row["arxiv_id"]: _held(row) for row in bundles.sampled(work)}
     exchanges = {s.exchange.id: s.exchange for s in seen}
     episodes = classification.episodes_of(work)
-    written = pack.export(exchanges.values(), sightings, papers, episodes, work.store.blobs.get, place)
+    asked_for = {key for episode in episodes for key in episode.account.get("turns") or ()}
+    turns = {key: turn.response_sha256 for key in asked_for if (turn := work.record.get_turn(key)) is not None}
+    written = pack.export(exchanges.values(), sightings, papers, episodes, work.store.blobs.get, place, turns)
     held = f"{len(exchanges)} exchanges, sources of {len(papers)} papers, {len(episodes)} episodes"
+    held += f", {len(turns)} model turns" if turns else ""
     return f"{written}: {held}; not for redistribution"
 
 

@@ -17,7 +17,7 @@ from pipeline.editions import Edition
 from pipeline.evidence import Json
 from pipeline.release.case import Case
 from pipeline.release.folder import same
-from pipeline.release.pack import Held, Pack
+from pipeline.release.pack import Held, Pack, PackError
 from pipeline.release.report import Check, Tally
 
 CHECK = "rows are read from the papers' sources and the recorded episodes"
@@ -37,7 +37,8 @@ def extracted(case: Case, pack: Pack) -> Check:
             continue
         found = _again(paper, held, episode, pack, case.material.edition)
         there = rows.get(paper) or asdict(out[paper])
-        tally.look(paper, [*_receipts(case, episode if paper in rows else None), *_differences(there, found)])
+        problems = [*_receipts(case, episode if paper in rows else None), *_turns(episode, pack)]
+        tally.look(paper, [*problems, *_differences(there, found)])
     return tally.done()
 
 
@@ -72,6 +73,17 @@ def _receipts(case: Case, episode: Episode | None) -> Iterator[str]:
         there = case.material.receipts.get(receipt.id)
         if there is None or not same(there.to_json(), receipt.to_json()):
             yield f"receipt {receipt.id[:16]} of its episode is not the release's"
+
+
+def _turns(episode: Episode, pack: Pack) -> Iterator[str]:
+    """Turns of a language model that its episode names and the pack cannot show."""
+    for number, key in enumerate(episode.account.get("turns") or (), start=1):
+        try:
+            pack.blob(pack.turns[key])
+        except KeyError:
+            yield f"turn {number} of its reading ({key[:16]}) is not in the pack"
+        except PackError as error:
+            yield f"turn {number} of its reading: {error}"
 
 
 def _differences(there: dict[str, Json], again: dict[str, Json]) -> list[str]:

@@ -3,7 +3,8 @@
 A zip file with `exchanges.jsonl` (every exchange that a receipt of the release names, and what else the same requests
 were answered), `sightings.jsonl` (when they were seen: "gone" takes two looks), `papers.jsonl` (the files of each
 paper's source and supplement, by hash, and by what name places are searched for it), `episodes.jsonl` (what the
-classifier answered about each sampled paper) and `blobs/<sha256>` (bodies and files). Same evidence, same bytes.
+classifier answered about each sampled paper), `turns.jsonl` where a language model read them (each turn's key, and the
+blob that answered it) and `blobs/<sha256>` (bodies, files and answers). Same evidence, same bytes.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pipeline.release.case import Case
 from pipeline.release.report import Check, Tally
 
 EXCHANGES, SIGHTINGS, PAPERS, EPISODES = "exchanges.jsonl", "sightings.jsonl", "papers.jsonl", "episodes.jsonl"
+TURNS = "turns.jsonl"
 BLOBS = "blobs/"
 LIMIT = 8 << 30
 """Bytes that a pack may unpack to."""
@@ -73,20 +75,25 @@ def export(
     episodes: Iterable[Episode],
     blob: Callable[[str], bytes],
     place: Path,
+    turns: Mapping[str, str] | None = None,
 ) -> Path:
-    """Write a pack. `papers` by arXiv id; `blob` gives the bytes of a hash.
+    """Write a pack. `papers` by arXiv id; `turns`: the blob of each model turn by its key; `blob` gives the bytes of a
+    hash.
 
     Written beside its place and renamed. Times inside are fixed and entries sorted.
     """
     held = sorted({e.id: e for e in exchanges}.items())
     hashes = {e.body_sha256 for _, e in held if e.body_sha256}
     hashes |= {h for one in papers.values() for files in (one.source, one.supplement) for h in files.values()}
+    hashes |= set((turns or {}).values())
     listed = {
         EXCHANGES: [canonical(e.to_json()) for _, e in held],
         SIGHTINGS: sorted({canonical(seen.to_json()) for seen in sightings}),
         PAPERS: [canonical({"arxiv_id": paper, **asdict(papers[paper])}) for paper in sorted(papers)],
         EPISODES: [canonical(e.to_json()) for e in sorted(episodes, key=lambda e: e.paper)],
     }
+    if turns:
+        listed[TURNS] = [canonical({"key": key, "response_sha256": turns[key]}) for key in sorted(turns)]
     staged = place.with_name(f".{place.name}.part")
     with zipfile.ZipFile(staged, "w") as out:
         for name, lines in listed.items():
@@ -111,6 +118,7 @@ class Pack:
     sightings: tuple[Seen, ...]
     papers: Mapping[str, Held]
     episodes: Mapping[str, Episode]
+    turns: Mapping[str, str]
     archive: zipfile.ZipFile
     names: frozenset[str]
 
@@ -130,6 +138,8 @@ class Pack:
             sightings = tuple(Seen.from_json(line) for line in _lines(archive, SIGHTINGS))
             papers = {line["arxiv_id"]: _held(line) for line in _lines(archive, PAPERS)}
             episodes = {e.paper: e for e in map(Episode.from_json, _lines(archive, EPISODES))}
+            told = _lines(archive, TURNS) if TURNS in archive.namelist() else []
+            turns = {str(line["key"]): str(line["response_sha256"]) for line in told}
         except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, RuntimeError) as error:
             if archive is not None:
                 archive.close()
@@ -139,6 +149,7 @@ class Pack:
             sightings=sightings,
             papers=papers,
             episodes=episodes,
+            turns=turns,
             archive=archive,
             names=frozenset(archive.namelist()),
         )

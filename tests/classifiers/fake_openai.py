@@ -107,7 +107,7 @@ def serving(script: Script) -> Iterator[FakeOpenAI]:
     listening.bind(("127.0.0.1", 0))
     listening.listen(256)
     fake.url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", access_log=False))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off", access_log=False))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     try:
