@@ -218,8 +218,10 @@ def _named_edition(name: str | None, store: Store, world: Path | None = None) ->
         kept.mkdir(parents=True, exist_ok=True)
         path = kept / f"{name}.toml"
         if not path.exists():
+            from pipeline.offline.world import papers_of
+
             staged = path.with_suffix(".part")
-            papers = sum(1 for entry in (folder / "papers").glob("*") if entry.is_dir())
+            papers = papers_of(folder)
             text = _WORLD_EDITION.format(world=json.dumps(str(folder)), sample=max(papers, SAMPLE_AT_LEAST))
             staged.write_text(text, encoding="utf-8")
             staged.replace(path)

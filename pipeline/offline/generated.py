@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Literal, TypeVar
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from pipeline.offline import generated_text as text
 from pipeline.offline.content import Content, Held, Synthesised
@@ -68,21 +68,25 @@ class GeneratedFacts(Told):
     as_of: date = date(2025, 12, 1)
     venue: str = "Generated.cc/2025/Conference"
     seed: str
-    papers: int
+    papers: int = Field(gt=0, le=500_000)
 
 
 def is_generated(folder: Path) -> bool:
     return (folder / FILE).is_file()
 
 
-def load_generated(folder: Path) -> World:
-    """The conference that `folder` names. Raises `WorldError`."""
+def read_facts(folder: Path) -> GeneratedFacts:
+    """What `folder` says of its conference. Raises `WorldError`."""
     path = folder / FILE
     try:
-        told = GeneratedFacts.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        return GeneratedFacts.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise WorldError(f"{path}: {error}") from error
-    return Conference(told, folder).world
+
+
+def load_generated(folder: Path) -> World:
+    """The conference that `folder` names. Raises `WorldError`."""
+    return Conference(read_facts(folder), folder).world
 
 
 def write_generated(folder: Path, papers: int, seed: str) -> Path:

@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 from pydantic import ValidationError
 
 from pipeline.offline.content import Held, Synthesised
-from pipeline.offline.generated import is_generated, load_generated
+from pipeline.offline.generated import is_generated, load_generated, read_facts
 from pipeline.offline.recorded import is_recorded, load_recorded
 from pipeline.offline.values import (
     File,
@@ -47,6 +47,13 @@ def load_world(folder: Path) -> World:
     if is_recorded(folder):
         return load_recorded(folder)
     raise WorldError(f"{folder} is no world: it has neither world.toml nor papers/*/meta.json; name another folder")
+
+
+def papers_of(folder: Path) -> int:
+    """How many papers a folder holds, without loading them. Raises `WorldError`."""
+    if is_generated(folder):
+        return read_facts(folder).papers
+    return sum(1 for entry in (folder / "papers").glob("*") if entry.is_dir())
 
 
 def _load_own(folder: Path) -> World:

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from assets.workplace import load_edition
 from pipeline.offline.content import whole
 from pipeline.offline.generated import Conference, GeneratedFacts, load_generated, write_generated
 from pipeline.offline.server import reply
@@ -14,6 +15,7 @@ from pipeline.offline.values import World, WorldError
 from pipeline.offline.wire import Answer, Call, Failures, Fault
 from pipeline.offline.world import load_world
 from pipeline.paper import read
+from pipeline.store import Store
 
 
 def conference(papers: int, seed: str = "s") -> Conference:
@@ -89,6 +91,11 @@ def test_a_folder_with_nothing_but_its_settings_is_a_world(tmp_path: Path) -> No
     assert len(made.papers) == 7
     assert made.digest == load_generated(tmp_path / "made").digest
     assert made.digest != load_world(write_generated(tmp_path / "other", 7, "y")).digest
+
+
+def test_an_edition_made_of_the_folder_takes_all_its_papers(tmp_path: Path) -> None:
+    folder = write_generated(tmp_path / "made", 120, "x")
+    assert load_edition(None, Store(tmp_path / "store"), folder).sample_limit == 120
 
 
 def test_settings_that_cannot_be_name_their_file(tmp_path: Path) -> None:
