@@ -1,4 +1,5 @@
-"""`reclaim evaluate`: run a classifier over gold papers and hold what it says against what two readers labelled.
+"""`reclaim evaluate`: run classifiers over gold papers and hold what they say against what two readers labelled, and
+against each other.
 
 The gold folder is served as an offline world, which passes sources and repositories on and no label. One look a paper:
 what such a folder does not record stays undetermined however often it is asked.
@@ -10,22 +11,26 @@ import argparse
 import asyncio
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from assets.workplace import Workplace, load_edition, to_stderr
 from classifiers import pool
+from classifiers.budget import Stopped
+from classifiers.comparison import Comparison, Reading, compare
+from classifiers.comparison_page import comparison_page
 from classifiers.evaluation import judge
 from classifiers.examination import Examined, examine
-from classifiers.gold import GoldError, load_gold
-from classifiers.models import Classifier, NoSuchModel, model_for
-from classifiers.said import said
+from classifiers.gold import GoldError, GoldPaper, load_gold
+from classifiers.models import Classifier, model_for
+from classifiers.said import Said, said
 from classifiers.scorecard import Scorecard, scorecard
 from classifiers.scorecard_page import page
 from pipeline import reference
 from pipeline.corpus import Exclusion, PaperRecord
+from pipeline.editions import EditionError
 from pipeline.offline.content import whole
 from pipeline.offline.values import Paper as WorldPaper
 from pipeline.offline.values import WorldError
@@ -39,20 +44,25 @@ Found = dict[str, Examined | Exclusion]
 
 
 def command(arguments: argparse.Namespace) -> int:
-    """Print the scorecard, and write it where asked. Code 1 with one line on stderr for a folder or a classifier that
-    cannot be used."""
+    """Print the scorecard, or the comparison of several classifiers or runs, and write it where asked.
+
+    Code 1 with one line on stderr for a folder or a classifier that cannot be used, or a run that may not be paid for.
+    """
     with ExitStack() as stack:
         root = arguments.store or stack.enter_context(TemporaryDirectory(prefix="reclaim-evaluate-"))
+        asked = [lambda name=name: model_for(name) for name in arguments.classifier or ["embedded"]]
         try:
-            card = evaluate(arguments.gold, arguments.classifier, Path(root).expanduser().resolve(), to_stderr)
-        except (GoldError, WorldError, NoSuchModel) as error:
+            found = compare_on(arguments.gold, asked, Path(root).expanduser().resolve(), to_stderr, arguments.repeat)
+        except (GoldError, WorldError, EditionError, Stopped) as error:
             print(f"reclaim: {error}", file=sys.stderr)
             return 1
+    alone = found.readings[0].card if len(found.readings) == 1 else None
+    report = alone or found
     if arguments.json is not None:
-        _write(arguments.json, json.dumps(card.to_json(), indent=2, ensure_ascii=False) + "\n")
+        _write(arguments.json, json.dumps(report.to_json(), indent=2, ensure_ascii=False) + "\n")
     if arguments.html is not None:
-        _write(arguments.html, page(card))
-    print("\n".join(card.lines()))
+        _write(arguments.html, page(alone) if alone else comparison_page(found))
+    print("\n".join(report.lines()))
     return 0
 
 
@@ -66,18 +76,45 @@ def evaluate(folder: Path, classifier: str, root: Path, say: Callable[[str], Non
 
     Raises GoldError for a folder that holds no gold papers, NoSuchModel for a classifier that is not there.
     """
-    gold, reader = load_gold(folder), model_for(classifier)
+    return compare_on(folder, [lambda: model_for(classifier)], root, say).readings[0].card
+
+
+def compare_on(
+    folder: Path,
+    classifiers: Sequence[Callable[[], Classifier]],
+    root: Path,
+    say: Callable[[str], None],
+    repeat: int = 1,
+) -> Comparison:
+    """Several classifiers over one gold folder, each `repeat` times, in one world that all of them see alike.
+
+    Each run makes its classifier anew, so that no run reads the turns of another. Raises what `evaluate` does, and
+    Stopped where a model's run may not be paid for.
+    """
+    gold = load_gold(folder)
     store = Store.open(root)
     work = Workplace(edition=load_edition(None, store, folder), store=store, say=say)
+    readings: list[Reading] = []
     try:
         papers = {paper.folder.name: paper for paper in work.world.world.papers.values()}
-        found = asyncio.run(_all({name: papers[name] for name in gold}, work, reader))
+        for make in classifiers:
+            for run in range(1, repeat + 1):
+                reader = make()
+                reader.check()
+                found = asyncio.run(_all({name: papers[name] for name in gold}, work, reader))
+                words = {name: said(found[name]) for name in gold}
+                readings.append(
+                    Reading(classifier=reader.id, run=run, said=words, card=_card(reader.id, folder, gold, words))
+                )
     finally:
         work.world.close()
-    words = {name: said(one) for name, one in found.items()}
+    return compare(folder.name, readings)
+
+
+def _card(reader: str, folder: Path, gold: Mapping[str, GoldPaper], words: Mapping[str, Said]) -> Scorecard:
     judged = [one for name in gold for one in judge(gold[name], words[name])]
     trouble = [(name, one.trouble) for name, one in words.items() if one.trouble]
-    return scorecard(reader.id, folder.name, list(gold), judged, trouble)
+    return scorecard(reader, folder.name, list(gold), judged, trouble)
 
 
 async def _all(papers: dict[str, WorldPaper], work: Workplace, classifier: Classifier) -> Found:

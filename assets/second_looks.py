@@ -129,6 +129,20 @@ def double_read(work: Workplace, papers: Sequence[str], model: str | None = None
     return first_seen(found)
 
 
+def double_read_pool(work: Workplace, model: str | None = None) -> list[Disagreement]:
+    """Read every row of the pool a second time; an empty list where there is no pool yet."""
+    if work.store.table_print(work.edition.name, "selection") is None:
+        return []
+    taken = [row["arxiv_id"] for row in read_rows(work, "selection") if row["status"] == "taken"]
+    return double_read(work, taken, model)
+
+
+def told(found: Sequence[Disagreement]) -> list[str]:
+    """Disagreements for a terminal: how many, and the first ones."""
+    out = [f"double read: {len(found)} disagreements, {sum(one.cheaper for one in found)} cheaper configurations"]
+    return out + [f"- {one.arxiv_id} {one.question}: {one.reason[:160]}" for one in found[:10]]
+
+
 def disagreements_of(work: Workplace) -> list[Disagreement]:
     """All disagreements of an edition, second looks' and double reads', in the auditors' order."""
     tables = [t for t in ("disagreements", "double_reads") if work.store.table_print(work.edition.name, t) is not None]

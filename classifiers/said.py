@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +12,7 @@ from pipeline.answers import TargetWord
 from pipeline.artifacts import current, subject
 from pipeline.corpus import Exclusion
 from pipeline.derivation import Derivation
-from pipeline.evidence import Receipt, Signal
+from pipeline.evidence import Json, Receipt, Signal
 from pipeline.labels import Label
 from pipeline.paper import Link, Paper
 from pipeline.tiers import Tier
@@ -58,19 +58,59 @@ class SignalSaid:
     evidence: str
 
 
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a reading took: turns of a model and tokens as its service counted them, and dollars in millionths. Rules
+    take none."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    micro_usd: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.requests + other.requests,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.micro_usd + other.micro_usd,
+        )
+
+    def of_one(self, papers: int) -> Cost:
+        """The mean over so many papers, in whole units."""
+        parts = (self.requests, self.input_tokens, self.output_tokens, self.micro_usd)
+        return Cost(*(round(part / papers) for part in parts)) if papers else Cost()
+
+    def __str__(self) -> str:
+        if not self.requests:
+            return "no model asked"
+        tokens = f"{self.input_tokens:,} tokens read, {self.output_tokens:,} written"
+        return f"{self.requests:,} turns, {tokens}, ${self.micro_usd / 1e6:.4f}"
+
+    @classmethod
+    def of(cls, account: Mapping[str, Json]) -> Cost:
+        return cls(*(int(account.get(name) or 0) for name in _COUNTED))
+
+
+_COUNTED = ("requests", "input_tokens", "output_tokens", "micro_usd")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Said:
-    """One paper. `targets`: proposals, the chosen one first. `trouble`: why there is nothing else."""
+    """One paper. `targets`: proposals, the chosen one first. `hours`: H100-hours of the target, None where unknown.
+    `trouble`: why there is nothing else."""
 
     kind: str | None = None
     links: tuple[LinkSaid, ...] = ()
     mentions: tuple[Mention, ...] = ()
     targets: tuple[Proposed, ...] = ()
+    hours: float | None = None
     tier: Tier | None = None
     tier_evidence: str = ""
     signals: dict[Signal, SignalSaid]
     kind_evidence: str = ""
     trouble: str = ""
+    cost: Cost = Cost()
 
 
 def said(found: Examined | Exclusion) -> Said:
@@ -79,11 +119,11 @@ def said(found: Examined | Exclusion) -> Said:
         no_paper = found.reason == "no_main_file"
         reason = f"{found.reason}: {found.detail}"
         return Said(kind=NO_PAPER if no_paper else None, kind_evidence=reason, signals={}, trouble=reason)
-    paper, receipts = found.paper, found.episode.receipts
+    paper, receipts, cost = found.paper, found.episode.receipts, Cost.of(found.episode.account)
     mentions = tuple(_mentions(paper))
     if isinstance(found.end, Exclusion):
         reason = f"{found.end.reason}: {found.end.detail}"
-        return Said(links=_links(paper, receipts, None), mentions=mentions, signals={}, trouble=reason)
+        return Said(links=_links(paper, receipts, None), mentions=mentions, signals={}, trouble=reason, cost=cost)
     inputs, answer = found.end.inputs, found.episode.answer
     words = [] if answer is None else [w for w in (answer.target, *answer.target_alternatives) if w is not None]
     by_id = {r.id: r for r in receipts}
@@ -94,6 +134,8 @@ def said(found: Examined | Exclusion) -> Said:
         links=_links(paper, receipts, found.end),
         mentions=mentions,
         targets=tuple(Proposed(w.value, numbers_of(w.value), _place(w)) for w in words),
+        hours=found.end.hours,
+        cost=cost,
         tier=found.end.tier,
         tier_evidence="; ".join(open_labels) or ", ".join(f"{one.signal} {one.value}" for one in found.end.labels),
         signals={one.signal: SignalSaid(one.value, one.applicable, _shown(one, by_id)) for one in found.end.labels},

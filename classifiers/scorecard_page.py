@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from html import escape
 
 from classifiers.evaluation import MEASURES, Judged
-from classifiers.scorecard import Scorecard, Share, Tally
+from classifiers.scorecard import Scorecard, Share
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #5b6570; --line: #d9dee4; --paper: #fff; --bar: #2f6fb2;
@@ -36,9 +36,6 @@ def page(card: Scorecard) -> str:
     """The whole report. Everything from papers and labels is escaped: their text cannot become markup."""
     title = f"{card.classifier} on {len(card.papers)} gold papers"
     parts = [
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
         f"<h1>{escape(title)}</h1>",
         f"<p>Gold folder: {escape(card.gold)}. Shares are k of n with Wilson's 95 % interval (bar). <b>both</b>: only "
         "labels on which the two readers agree; <b>either</b>: among any reader's labels; <b>record</b>: a fetched "
@@ -53,8 +50,22 @@ def page(card: Scorecard) -> str:
     if card.trouble:
         rows = "".join(f"<tr><td>{escape(paper)}</td><td>{escape(why)}</td></tr>" for paper, why in card.trouble)
         parts.append(f"<h2>Papers without an answer</h2><table>{rows}</table>")
-    parts.append("</body></html>\n")
-    return "\n".join(parts)
+    return document(title, parts)
+
+
+def document(title: str, parts: Iterable[str]) -> str:
+    """A whole page around its parts."""
+    head = [
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
+    ]
+    return "\n".join([*head, *parts, "</body></html>\n"])
+
+
+def details(summary: str, inner: str) -> str:
+    """A part that opens; `inner` is markup."""
+    return f"<details><summary>{escape(summary)}</summary>{inner}</details>"
 
 
 def _measures(card: Scorecard) -> str:
@@ -69,51 +80,56 @@ def _measures(card: Scorecard) -> str:
         name = f"<b>{escape(last)}</b><br><small>{escape(one.measure.about)}</small>" if new else ""
         span = sum(t.measure.name == last for t in card.tallies)
         name = f'<td rowspan="{span}">{name}</td>' if new else ""
-        readers = f'<td class="n" rowspan="{span}">{_share(one.readers)}</td>' if new else ""
+        readers = f'<td class="n" rowspan="{span}">{share(one.readers)}</td>' if new else ""
         rows.append(
             f'<tr{" class=first" if new else ""}>{name}<td>{one.against}</td><td class="n">{_bar(one.agree)}</td>'
-            f'<td class="n">{one.open or ""}</td><td class="n">{_share(one.precision)}</td>'
-            f'<td class="n">{_share(one.recall)}</td>{readers}</tr>'
+            f'<td class="n">{one.open or ""}</td><td class="n">{share(one.precision)}</td>'
+            f'<td class="n">{share(one.recall)}</td>{readers}</tr>'
         )
     return f'<div class="wide"><table><tr>{head}</tr>{"".join(rows)}</table></div>'
 
 
-def _bar(share: Share) -> str:
-    if not share.n:
+def _bar(one: Share) -> str:
+    if not one.n:
         return ""
-    low, high = share.interval
+    low, high = one.interval
     scale = (
         f'<span class="scale"><i style="left:{100 * low:.1f}%;width:{100 * (high - low):.1f}%"></i>'
-        f'<b style="left:calc({100 * share.k / share.n:.1f}% - 1px)"></b></span>'
+        f'<b style="left:calc({100 * one.k / one.n:.1f}% - 1px)"></b></span>'
     )
-    return scale + _share(share)
+    return scale + share(one)
 
 
-def _share(share: Share | None) -> str:
-    if share is None or not share.n:
+def share(one: Share | None) -> str:
+    """k of n with its interval; nothing where nothing was compared."""
+    if one is None or not one.n:
         return ""
-    low, high = share.interval
-    return f"{share.k}/{share.n} <small>{share.k / share.n:.2f} [{low:.2f}, {high:.2f}]</small>"
+    low, high = one.interval
+    return f"{one.k}/{one.n} <small>{one.k / one.n:.2f} [{low:.2f}, {high:.2f}]</small>"
 
 
 def _confusions(card: Scorecard) -> str:
-    tables = "".join(_confusion(one) for one in card.tallies if len(one.confusion) > 1)
-    return f"<details><summary>Confusion, measure by measure</summary>{tables}</details>" if tables else ""
-
-
-def _confusion(one: Tally) -> str:
-    ours = sorted({o for _, o, _ in one.confusion})
-    theirs = sorted({t for t, _, _ in one.confusion})
-    counts = {(t, o): n for t, o, n in one.confusion}
-    head = "".join(f"<th>ours: {escape(o)}</th>" for o in ours)
-    rows = "".join(
-        f"<tr><th>theirs: {escape(t)}</th>"
-        + "".join(f"<td class=n>{counts.get((t, o), '')}</td>" for o in ours)
-        + "</tr>"
-        for t in theirs
+    tables = "".join(
+        confusion_table(f"{one.measure.name}, {one.against}", one.confusion, "theirs", "ours")
+        for one in card.tallies
+        if len(one.confusion) > 1
     )
-    title = f"<p><b>{escape(one.measure.name)}</b>, {one.against}</p>"
-    return f"{title}<table class=small><tr><th></th>{head}</tr>{rows}</table>"
+    return details("Confusion, measure by measure", tables) if tables else ""
+
+
+def confusion_table(title: str, counted: Iterable[tuple[str, str, int]], row: str, column: str) -> str:
+    """How often each answer of one side met each of the other: (answer of the rows, of the columns, how often)."""
+    counts = {(a, b): n for a, b, n in counted}
+    columns = sorted({b for _, b in counts})
+    head = "".join(f"<th>{escape(column)}: {escape(b)}</th>" for b in columns)
+    rows = "".join(
+        f"<tr><th>{escape(row)}: {escape(a)}</th>"
+        + "".join(f"<td class=n>{counts.get((a, b), '')}</td>" for b in columns)
+        + "</tr>"
+        for a in sorted({a for a, _ in counts})
+    )
+    named = f"<p><b>{escape(title)}</b></p>" if title else ""
+    return f"{named}<table class=small><tr><th></th>{head}</tr>{rows}</table>"
 
 
 def _by_measure(listed: Iterable[Judged]) -> str:
