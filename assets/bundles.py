@@ -36,8 +36,10 @@ def run(work: Workplace, print_: str) -> Summary:
         nonlocal done
         record = records[arxiv_id]
         try:
-            source = packages.fetch_source(recorder, record, mirror)
-            end = bundle(record, source, supplements.fetch(record), work.store.blobs.put)
+            with recorder.call(arxiv_id):
+                source = packages.fetch_source(recorder, record, mirror)
+                supplement = supplements.fetch(record)
+            end = bundle(record, source, supplement, work.store.blobs.put)
         except (FetchError, *INFRASTRUCTURE):
             raise  # no fault of the paper
         except Exception as fault:  # one paper's bytes must not end the run

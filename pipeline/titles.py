@@ -22,7 +22,7 @@ FOUND_WORDS, FOUND_AT_LEAST = 0.5, 2
 one group the renamed one has to stand out. It finds 199 of the 200 published pairs."""
 
 # Words that hold a sentence together, and those that name the field rather than the paper.
-_STOP = frozenset(
+STOP = frozenset(
     re.findall(
         r"\w+",
         "a an and are as at beyond by can do does for from how in into is it its more not of on or over that the to "
@@ -82,7 +82,7 @@ def title_similarity(a: str, b: str) -> float:
 
 def _words(title: str) -> set[str]:
     # A crude stem, so that "generative" and "generation", "model" and "models" meet.
-    return {word[:6] for word in folded(title).split() if word not in _STOP and len(word) > 2}
+    return {word[:6] for word in folded(title).split() if word not in STOP and len(word) > 2}
 
 
 def _word_overlap(a: str, b: str) -> float:

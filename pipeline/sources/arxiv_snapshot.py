@@ -13,6 +13,7 @@ import duckdb
 
 from pipeline.corpus import ArxivMetadata, IndexEntry, found_among, valid_arxiv_id
 from pipeline.sources.trouble import FetchError
+from pipeline.titles import FOUND_AT_LEAST, STOP
 
 SNAPSHOT = "RECLAIM_ARXIV_SNAPSHOT"
 SHARE = 0.5
@@ -33,24 +34,34 @@ _BY_TITLE = """
 select w.key, p.id, p.title, p.authors_parsed, p.versions
 from papers p join wanted w on fold(p.title) = fold(w.title) where fold(w.title) <> ''
 """
-# A person is known by surname and initial, in either order of the name's parts.
+# A person is known by surname and initial, in either order of the name's parts. Common names are shared by thousands of
+# papers, so persons are looked for together with a telling word of the title: a renamed paper keeps two.
+_WORDS = """
+create macro words(title) as list_distinct([left(word, 6) for word in string_split(fold(title), ' ')
+                                            if len(word) > 2 and not list_contains($stop, word)])
+"""
 _BY_AUTHORS = """
 with people as (
-    select distinct key, place, unnest([fold(last) || ' ' || left(fold(first), 1),
-                                        fold(first) || ' ' || left(fold(last), 1)]) as person
+    select key, place, unnest([fold(last) || ' ' || left(fold(first), 1),
+                               fold(first) || ' ' || left(fold(last), 1)]) as person
     from authors),
+named as (select key, count(distinct place) as many from authors group by key),
+asked as (
+    select p.key, p.place, p.person, w.word
+    from people p join (select key, unnest(words(title)) as word from wanted) w using (key)),
 listed as (
-    select id, title, authors_parsed, versions, len(authors_parsed) as many,
+    select id, words(title) as words,
            unnest(list_distinct([list_last(string_split(fold(a[1]), ' ')) || ' ' || left(fold(a[2]), 1)
                                  for a in authors_parsed])) as person
     from papers),
+told as (
+    select id, person, unnest(words) as word from listed where person in (select person from people)),
 shared as (
-    select p.key, l.id, any_value(l.title) as title, any_value(l.authors_parsed) as authors_parsed,
-           any_value(l.versions) as versions, count(distinct p.place) as both, any_value(l.many) as many
-    from listed l join people p using (person) group by p.key, l.id)
-select s.key, s.id, s.title, s.authors_parsed, s.versions
-from shared s join (select key, count(distinct place) as named from authors group by key) n using (key)
-where s.both >= $share * greatest(n.named, s.many)
+    select a.key, t.id, count(distinct a.place) as people, count(distinct a.word) as words
+    from told t join asked a using (person, word) group by a.key, t.id)
+select s.key, p.id, p.title, p.authors_parsed, p.versions
+from shared s join named n using (key) join papers p on p.id = s.id
+where s.words >= $words and s.people >= $share * greatest(n.many, len(p.authors_parsed))
 """
 
 
@@ -64,13 +75,16 @@ def candidates(path: Path, entries: Sequence[IndexEntry]) -> dict[str, tuple[Arx
     connection = duckdb.connect()
     try:
         connection.execute(_FOLD)
+        connection.execute(_WORDS.replace("$stop", str(sorted(STOP))))
         connection.execute(_PAPERS.replace("$path", "'" + str(path).replace("'", "''") + "'"))
         _lend(connection, "wanted", [{"key": e.key, "title": e.title} for e in entries], ("key", "title"))
         found = _candidates(connection.execute(_BY_TITLE).fetchall())
         open_ = [e for e in entries if e.authors and found_among(e, found.get(e.key, ())).outcome == "none"]
         if open_:
             _lend(connection, "authors", _authors(open_), ("key", "place", "first", "last"))
-            for key, more in _candidates(connection.execute(_BY_AUTHORS, {"share": SHARE}).fetchall()).items():
+            for key, more in _candidates(
+                connection.execute(_BY_AUTHORS, {"share": SHARE, "words": FOUND_AT_LEAST}).fetchall()
+            ).items():
                 found[key] = (*found.get(key, ()), *more)
         if not found and connection.execute("select count(*) from papers").fetchone() == (0,):
             raise FetchError(f"arXiv snapshot {path}: it holds no papers; fetch it again")
