@@ -69,6 +69,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="WHAT",
         help="unpriced: a model without a known price; unmeasured: one that tells no usage (RECLAIM_ACCEPT)",
     )
+    one.add_argument(
+        "--double-read", choices=["pool"], help="read the pool's rows a second time; what differs heads the queue"
+    )
+    one.add_argument(
+        "--double-reader", metavar="NAME", help="who reads twice (default: the edition's own by another seed)"
+    )
     one.set_defaults(run=_build)
 
     one = commands.add_parser("plan", help="what a build will ask of whom: requests, hours, tokens, dollars, disk")
@@ -119,11 +125,14 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--json", action="store_true", help="the report as JSON")
     one.set_defaults(run=_inspect)
 
-    one = commands.add_parser("evaluate", help="hold a classifier against what readers labelled on gold papers")
+    one = commands.add_parser("evaluate", help="hold classifiers against what readers labelled on gold papers")
     one.add_argument(
         "--gold", type=Path, required=True, metavar="FOLDER", help="papers/ID/{src,meta.json}, repos/*.json"
     )
-    one.add_argument("--classifier", default="embedded")
+    one.add_argument(
+        "--classifier", action="append", metavar="NAME", help="may be given several times: side by side (embedded)"
+    )
+    one.add_argument("--repeat", type=_times, default=1, metavar="N", help="runs of each, held against themselves")
     one.add_argument("--json", type=Path, metavar="FILE", help="also write every judgement as JSON")
     one.add_argument("--html", type=Path, metavar="FILE", help="also write the report as one HTML page")
     one.set_defaults(run=_evaluate)
@@ -195,6 +204,12 @@ def _weights(text: str) -> list[int]:
     return [int(part) for part in text.split("/")]
 
 
+def _times(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of runs from 1 to 100")
+    return int(text)
+
+
 def _at_least_two(text: str) -> int:
     if not text.isdecimal() or int(text) < 2:
         raise argparse.ArgumentTypeError(f"{text!r} papers tell no spread; give 2 or more")
@@ -215,6 +230,10 @@ def _build(arguments: argparse.Namespace) -> int:
         given = {"RECLAIM_BUDGET": arguments.budget, "RECLAIM_ACCEPT": arguments.accept}
         work.environ = {**os.environ, **{name: text for name, text in given.items() if text is not None}}
         end = build(work)
+        if arguments.double_read:
+            from assets import second_looks
+
+            print("\n".join(second_looks.told(second_looks.double_read_pool(work, arguments.double_reader))))
         print(report.closing(work, end))
     return end.exit_code
 
