@@ -92,7 +92,7 @@ class Address:
 @dataclass
 class Endpoint:
     """One address, shared by all papers of a run. `answered` counts its good answers: what tells a dead endpoint from
-    a question it cannot bear.
+    a question it cannot bear. Without `ask`, nobody is: only the model's own form of messages is needed then.
     """
 
     address: Address
@@ -101,6 +101,7 @@ class Endpoint:
     purse: Purse
     clock: Clock
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    ask: bool = True
     answered: int = 0
     began: datetime | None = None
     _models: dict[Any, Model] = field(default_factory=dict)
@@ -164,7 +165,7 @@ class Endpoint:
     def _client(self) -> Model:
         import httpx2
 
-        key = self.address.key(self.environ)
+        key = self.address.key(self.environ) if self.ask else "none"
         try:
             if self.address.provider == "anthropic":
                 from anthropic import AsyncAnthropic

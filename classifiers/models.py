@@ -33,11 +33,10 @@ class Classifier:
     endpoint: Endpoint | None = None
     style: str = "ours"
     turns: Callable[[str], Turns] = field(default=lambda paper: MemoryTurns())
-    ask: bool = True
 
     def check(self) -> None:
         """Refuse a run that cannot be paid for or asked, before its first request. Raises Stopped or NoSuchModel."""
-        if self.endpoint is not None and self.ask:
+        if self.endpoint is not None and self.endpoint.ask:
             self.endpoint.address.key(self.endpoint.environ)
             self.endpoint.purse.open()
 
@@ -89,8 +88,7 @@ def model_for(name: str, told: LanguageModel | None = None, way: Way | None = No
     shared = MemoryTurns()
     return Classifier(
         id=prompts.identity(address.name, told),
-        endpoint=Endpoint(address, told, price, purse, way.clock, way.environ),
+        endpoint=Endpoint(address, told, price, purse, way.clock, way.environ, way.ask),
         style=told.prompt,
         turns=way.turns or (lambda paper: shared),
-        ask=way.ask,
     )
