@@ -61,9 +61,7 @@ class Lanes:
         self._change(rule, lambda host, lane: (host, held(lane, until, why), None))
 
     def heard(self, rule: Rule, *, failed: bool) -> None:
-        """Whether the host answered at all. Costs nothing while all goes well."""
-        if not failed and not self.state(rule.host).failures:
-            return
+        """Whether the host answered at all; worth saying where it did not, or where it had failed before."""
         now = self._now()
         self._change(rule, lambda host, lane: (heard(host, failed, now, self._limits), lane, None))
 

@@ -52,7 +52,7 @@ class Outward:
             raw, sent, rule, until = self._follow(asked, prolong)
             if raw.fault == DEFERRED and number > 1:
                 return  # what the tries before it found out stands
-            limited = rate_limited(raw.status, raw.headers, raw.body)
+            limited = rate_limited(raw.status, raw.headers, raw.body, raw.final_url)
             wait = wait_before(number, raw.headers, limited, self._clock.now(), self._limits, raw.body)
             told = self._hold(rule, raw, limited, wait)
             if until is None and wait is None and told is not None:
@@ -93,7 +93,8 @@ class Outward:
             raw = send(
                 self._transport, replace(asked, method=method, url=url, headers=headers, body=body), self._limits
             )
-            self._lanes.heard(rule, failed=_failed(raw))
+            if turn.failing or _failed(raw):
+                self._lanes.heard(rule, failed=_failed(raw))
             raw = replace(raw, final_url=url, redirects=tuple(chain))
             location = raw.headers.get("location")
             goes_on = asked.follow and raw.status in _REDIRECTS and bool(location)
@@ -128,7 +129,7 @@ def _outcome(raw: Raw, redirected: bool) -> str:
         return "redirected"
     if raw.status == 304:
         return "unchanged"
-    if rate_limited(raw.status, raw.headers, raw.body):
+    if rate_limited(raw.status, raw.headers, raw.body, raw.final_url):
         return "limited"
     if raw.status in _GONE or raw.fault in ("nxdomain", "refused"):
         return "gone"

@@ -32,6 +32,14 @@ BUDGETS: Mapping[str, tuple[int, float]] = {
 }
 ONE_SERVICE: Mapping[str, str] = {"export.arxiv.org": "arxiv.org", "www.arxiv.org": "arxiv.org"}
 """Hosts that count requests together: arXiv's terms allow one every three seconds to all of its machines."""
+INTERFACES = (
+    "https://api.github.com/",
+    "https://api.openreview.net/",
+    "https://api2.openreview.net/",
+    "https://export.arxiv.org/api/",
+    "https://huggingface.co/api/",
+)
+"""They never answer in HTML: what does so in their place is a wall before them."""
 SLICES = 10
 """A budget's window is counted in this many slices, so that no window of its length, wherever it starts, holds more."""
 # GraphQL says "not now" in a success (yanyongyu/githubkit#271: the type has two spellings). Quotes inside a text that
@@ -78,9 +86,12 @@ class Limits:
 # What answers say about patience
 
 
-def rate_limited(status: int | None, headers: Mapping[str, str], body: bytes) -> bool:
-    """Whether an answer says "not now" and nothing about the thing asked for."""
+def rate_limited(status: int | None, headers: Mapping[str, str], body: bytes, url: str) -> bool:
+    """Whether an answer says "not now" and nothing about the thing asked for. `url` is where it came from."""
     if status == 429:
+        return True
+    html = headers.get("content-type", "").startswith("text/html")
+    if html and status in (200, 202, 203, 401, 403) and url.startswith(INTERFACES):
         return True
     if status == 200 and headers.get("x-ratelimit-resource") == "graphql":
         return _LIMITED_QUERY.search(body) is not None
@@ -201,11 +212,13 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """When a request may go, or (`waits` is None) that it may not for now: `until` when, and why."""
+    """When a request may go, or (`waits` is None) that it may not for now: `until` when, and why. `failing`: the host
+    failed last."""
 
     waits: float | None
     until: float
     why: str = ""
+    failing: bool = False
 
 
 def take(host: Lane, lane: Lane, rule: Rule, now: float, limits: Limits) -> tuple[Lane, Lane, Turn]:
@@ -229,7 +242,7 @@ def take(host: Lane, lane: Lane, rule: Rule, now: float, limits: Limits) -> tupl
     if trial:
         # One request tries it; the others wait for what it finds out, or for its end if it is never heard of again.
         host = replace(host, rest_until=at + limits.total_time)
-    return host, replace(lane, free_at=at + rule.interval, counts=counts), Turn(at - now, at, why)
+    return host, replace(lane, free_at=at + rule.interval, counts=counts), Turn(at - now, at, why, host.failures > 0)
 
 
 def _within(

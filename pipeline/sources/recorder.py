@@ -228,9 +228,13 @@ class Recorder:
         return [s for s in self._seen(key) if fits(s.exchange, asked.limit)]
 
     def _from_record(self, asked: Asked, key: str, says_gone: SaysGone | None) -> Answer | None:
+        return self._remembered(asked, key, self._fitting(asked, key), says_gone)
+
+    def _remembered(
+        self, asked: Asked, key: str, seen: Sequence[Sighting], says_gone: SaysGone | None
+    ) -> Answer | None:
         if carries_login(asked):
             return None
-        seen = self._fitting(asked, key)
         if self.mode == "replay":
             return self._replayed(asked, seen)
         if not seen or not self._stands(seen[-1], seen, key):
@@ -285,11 +289,11 @@ class Recorder:
         """Whether an answer is of this look: what is not settled is asked again on a later day only."""
         return self.started - last.seen_at < self.second_look
 
-    def _conditional(self, asked: Asked, key: str) -> Asked:
+    def _conditional(self, asked: Asked, seen: Sequence[Sighting]) -> Asked:
         """Ask only for what changed since it was last seen whole: such questions cost GitHub's budget nothing."""
         if asked.method != "GET":
             return asked
-        last = next((s for s in reversed(self._fitting(asked, key)) if s.exchange.status == 200), None)
+        last = next((s for s in reversed(seen) if s.exchange.status == 200), None)
         if last is None or last.exchange.redirects:
             return asked
         if "etag" in last.headers:
@@ -325,7 +329,7 @@ class Recorder:
         kept = [(name, value) for name, value in headers.items() if name in IDENTITY_HEADERS]
         if asked.method == "HEAD" and "content-length" in headers:
             kept.append(("content-length", headers["content-length"]))
-        if rate_limited(raw.status, raw.headers, raw.body):
+        if rate_limited(raw.status, raw.headers, raw.body, raw.final_url):
             kept.append((RATE_LIMITED, "true"))
         if raw.truncated:
             kept.append((TRUNCATED, "true"))
@@ -365,23 +369,36 @@ class Recorder:
     def _asked_by_one(self, asked: Asked, key: str, says_gone: SaysGone | None) -> Answer:
         """Ask the world, unless another process does so now: then its answer is ours."""
         with self._leases.asking(key, self.limits.timeout + self.limits.total_time) as prolong:
-            found = self._from_record(asked, key, says_gone)
-            return found or self._from_world(self._conditional(asked, key), key, says_gone, prolong)
+            seen = self._fitting(asked, key)
+            found = self._remembered(asked, key, seen, says_gone)
+            if found is not None:
+                return found
+            waits = self.record.waits(self._line, key) if seen else None
+            return self._from_world(self._conditional(asked, seen), key, waits, says_gone, prolong)
 
-    def _from_world(self, asked: Asked, key: str, says_gone: SaysGone | None, prolong: Prolong) -> Answer:
+    def _from_world(
+        self, asked: Asked, key: str, waits: Waiting | None, says_gone: SaysGone | None, prolong: Prolong
+    ) -> Answer:
         answer: Answer | None = None
         until: float | None = None
         for one in self._outward.tries(asked, prolong):
             answer, until = self._keep(asked, one.raw, one.number, one.sent), one.until
         assert answer is not None, "the world is tried at least once"
         if not carries_login(asked):
-            self._file(asked, key, answer, until, says_gone)
+            self._file(asked, key, answer, until, waits, says_gone)
         return answer
 
-    def _file(self, asked: Asked, key: str, answer: Answer, until: float | None, says_gone: SaysGone | None) -> None:
-        """Write down whether a question is settled, or waits: for what, and until when."""
+    def _file(
+        self,
+        asked: Asked,
+        key: str,
+        answer: Answer,
+        until: float | None,
+        known: Waiting | None,
+        says_gone: SaysGone | None,
+    ) -> None:
+        """Write down whether a question is settled, or waits: for what, and until when. `known`: how it waited."""
         exchange, now = answer.exchange, self.clock.now()
-        known = self.record.waits(self._line, key)
         said = says_gone(answer) if says_gone is not None and answers(exchange) else None
         gone = is_gone(exchange) or said is True
         if gone:
