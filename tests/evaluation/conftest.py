@@ -55,7 +55,10 @@ def cited(file: str, line: int, quote: str, **more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def gold_folder(tmp_path: Path) -> Path:
-    root = tmp_path / "gold"
+    return make_gold(tmp_path / "gold")
+
+
+def make_gold(root: Path) -> Path:
     write(root / "papers/lantern/src/main.tex", LANTERN)
     write(
         root / "papers/lantern/meta.json",
