@@ -188,7 +188,7 @@ TROUBLES: Mapping[str, Callable[[], httpx2.Response]] = {
 }
 
 
-@pytest.mark.parametrize("some", [3, pytest.param(None, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("some", [2, pytest.param(None, marks=pytest.mark.slow)])
 def test_trouble_with_a_call_is_no_word_about_a_repository(town: Any, tmp_path: Path, some: int | None) -> None:
     town.repo("fog/lantern", CODE)
     for trouble, answer in list(TROUBLES.items())[:some]:
@@ -203,7 +203,7 @@ def test_trouble_with_a_call_is_no_word_about_a_repository(town: Any, tmp_path: 
 
 
 def test_one_repository_that_cannot_be_digested_costs_the_others_nothing(town: Any) -> None:
-    for n in range(9):
+    for n in range(6):
         town.repo(f"fog/r{n}", FLAT)
 
     def instead(request: httpx2.Request) -> httpx2.Response | None:
@@ -211,10 +211,10 @@ def test_one_repository_that_cannot_be_digested_costs_the_others_nothing(town: A
         return httpx2.Response(502) if bad else None
 
     found = look_up(
-        town.recorder(transport=Log(town.way(), instead)), Tokens.of(TOKEN), [Question(f"fog/r{n}") for n in range(9)]
+        town.recorder(transport=Log(town.way(), instead)), Tokens.of(TOKEN), [Question(f"fog/r{n}") for n in range(6)]
     )
-    assert (found.told, found.left) == (8, [Question("fog/r4")])
-    assert found.calls <= 9
+    assert (found.told, found.left) == (5, [Question("fog/r4")])
+    assert found.calls <= 7
 
 
 def test_a_service_that_is_down_is_not_asked_for_ever(town: Any) -> None:
@@ -240,10 +240,10 @@ def test_what_is_in_the_record_is_not_asked_again_and_what_is_gone_is_asked_a_da
     ("state", "page", "outcome"),
     [
         ("private", 404, Outcome.UNAVAILABLE),
-        ("private", 429, None),
+        pytest.param("private", 429, None, marks=pytest.mark.slow),
         ("private", 200, None),
         ("blocked", 451, Outcome.UNAVAILABLE),
-        ("blocked", 503, None),
+        pytest.param("blocked", 503, None, marks=pytest.mark.slow),
     ],
 )
 def test_what_graphql_does_not_show_is_gone_only_if_its_page_is_twice(
@@ -391,8 +391,9 @@ def test_submodules_of_submodules_are_followed_twice_and_no_deeper(town: Any) ->
     ("files", "core", "unseen", "code"),
     [
         ({"README.md": README}, {"head_commit": "d" * 40}, ["submodules"], 0),  # the pinned commit is no more
-        ({"README.md": README}, {"private": True}, [], 0),
-        ({"main.py": PROGRAM}, {"head_commit": "d" * 40}, [], 1),  # code of its own is seen
+        pytest.param({"README.md": README}, {"private": True}, [], 0, marks=pytest.mark.slow),
+        # code of its own is seen
+        pytest.param({"main.py": PROGRAM}, {"head_commit": "d" * 40}, [], 1, marks=pytest.mark.slow),
         ({f"m{n}.py": PROGRAM for n in range(4)}, {"head_commit": "c" * 40}, [], 4),  # beside it lies a library
     ],
 )
