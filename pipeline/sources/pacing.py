@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 INTERVALS: Mapping[str, float] = {
     "arxiv.org": 3.0,
     "api.github.com": 1.0,
+    "api.github.com/graphql": 1.0,
     "api.github.com/search": 6.0,
     "token@api.github.com/search": 2.0,
     "huggingface.co": 0.6,
