@@ -87,9 +87,12 @@ def postgres_url(request: pytest.FixtureRequest) -> str:
     return url
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium(request: pytest.FixtureRequest) -> Iterator[Browser]:
-    """A real Chromium, driven by Playwright: Debian's, or the one that Playwright installed for this user."""
+    """A real Chromium, driven by Playwright: Debian's, or the one that Playwright installed for this user.
+
+    While it is open this thread has a running event loop: build in a process of its own, or before asking for it.
+    """
     reason = ""
     try:
         from playwright.sync_api import Error, sync_playwright
