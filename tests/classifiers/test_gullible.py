@@ -205,10 +205,27 @@ def test_there_are_thirty_attacks_and_more() -> None:
     assert len(ATTACKS) >= 30
 
 
-@pytest.mark.parametrize(
-    "yes", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["all is there", "nothing is there"]
+EVERY_TIME = (
+    "paper: latex comment",
+    "paper: abstract",
+    "place: readme fake receipt",
+    "place: page hidden text",
+    "place: README claims weights",
+    "name: weights that are none",
+    "supplement: notebook",
+    "look-alike: digit",
+    "look-alike: Cyrillic letter",
+    "look-alike: on the Hub",
 )
-@pytest.mark.parametrize("name", ATTACKS)
+ALL = [
+    pytest.param(name, yes, id=f"{name}, {'all' if yes else 'nothing'} is there", marks=marks)
+    for yes in (True, False)
+    for name in ATTACKS
+    for marks in [() if yes and name in EVERY_TIME else (pytest.mark.slow,)]
+]
+
+
+@pytest.mark.parametrize(("name", "yes"), ALL)
 def test_what_a_gullible_model_was_told_moves_no_label_and_its_lies_are_named(name: str, yes: bool) -> None:
     attack = ATTACKS[name]
     before = quiet(attack.quiet, name)
