@@ -1,11 +1,16 @@
-"""An answer, and what it says of itself: settled, gone, in trouble, whole."""
+"""An answer, and what it says of itself: settled, gone, in trouble, whole; and what of it may be kept."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from pipeline.evidence import Exchange
+from pipeline.record import Sighting
+from pipeline.sources.pacing import rate_limited
+from pipeline.sources.wire import Asked, Raw, carries_login, redacted, unsigned
 
 # Headers that are part of what was answered, against those that change from one sighting to the next.
 IDENTITY_HEADERS = frozenset(
@@ -74,3 +79,54 @@ def fits(exchange: Exchange, limit: int) -> bool:
     if TRUNCATED in dict(exchange.headers):
         return exchange.body_size == limit
     return exchange.body_size <= limit
+
+
+def described(asked: Asked, raw: Raw, secrets: Sequence[str]) -> tuple[Exchange, bytes, dict[str, str]]:
+    """An answer as an exchange, its body, and the headers of this sighting alone.
+
+    Nothing in them is a credential, but for the body that answers a login: it has no hash, and is not kept.
+    """
+    headers = {name: unsigned(redacted(value, secrets)) for name, value in raw.headers.items()}
+    kept = [(name, value) for name, value in headers.items() if name in IDENTITY_HEADERS]
+    if asked.method == "HEAD" and "content-length" in headers:
+        kept.append(("content-length", headers["content-length"]))
+    if rate_limited(raw.status, raw.headers, raw.body, raw.final_url):
+        kept.append((RATE_LIMITED, "true"))
+    if raw.truncated:
+        kept.append((TRUNCATED, "true"))
+    private, body = carries_login(asked), raw.body
+    if not private:
+        for secret in secrets:
+            body = body.replace(secret.encode(), b"***")
+    exchange = Exchange(
+        method=asked.method,
+        url=asked.shown_url,
+        request_sha256=asked.sha256,
+        status=raw.status,
+        fault=raw.fault,
+        headers=tuple(sorted(kept)),
+        body_sha256=hashlib.sha256(body).hexdigest() if raw.status is not None and body and not private else None,
+        body_size=0 if private else len(body),
+        redirects=tuple((status, unsigned(redacted(url, secrets), whole=False)) for status, url in raw.redirects),
+        final_url=unsigned(redacted(raw.final_url, secrets)) if raw.redirects else asked.shown_url,
+        authenticated=asked.authenticated,
+    )
+    return exchange, body, {name: value for name, value in headers.items() if name in SIGHTING_HEADERS}
+
+
+def gone_by_status(seen: Sighting) -> bool | None:
+    """Whether a sighting says "gone" by itself; None where it says nothing of the thing."""
+    return True if is_gone(seen.exchange) else False if answers(seen.exchange) else None
+
+
+def gone_apart(seen: Sequence[Sighting], says: Callable[[Sighting], bool | None], span: timedelta) -> bool:
+    """Whether the last sightings that say anything all say "gone", over `span` or more."""
+    last: Sighting | None = None
+    first: Sighting | None = None
+    for sighting in reversed(seen):
+        said = says(sighting)
+        if said is False:
+            break
+        if said:
+            last, first = last or sighting, sighting
+    return last is not None and first is not None and last.seen_at - first.seen_at >= span

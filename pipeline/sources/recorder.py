@@ -21,13 +21,14 @@ from pipeline.record import Record, Sent, Sighting, Waiting, request_key, reques
 from pipeline.sources.adapters import RecordedAdapter, RecordedTransport
 from pipeline.sources.ages import AgeRule
 from pipeline.sources.answered import (
-    IDENTITY_HEADERS,
     RATE_LIMITED,
-    SIGHTING_HEADERS,
     TRUNCATED,
     Answer,
     answers,
+    described,
     fits,
+    gone_apart,
+    gone_by_status,
     is_gone,
     trouble,
 )
@@ -35,8 +36,8 @@ from pipeline.sources.clocks import Clock
 from pipeline.sources.connections import PublicTransport
 from pipeline.sources.lanes import Lanes, Leases
 from pipeline.sources.outward import DEFERRED, Outward, Prolong
-from pipeline.sources.pacing import Limits, rate_limited
-from pipeline.sources.wire import Asked, Raw, carries_login, redacted, unsigned
+from pipeline.sources.pacing import Limits
+from pipeline.sources.wire import Asked, Raw, carries_login
 from pipeline.store import Store, StoreError
 
 __all__ = ["RATE_LIMITED", "TRUNCATED", "AgeRule", "Answer", "Mode", "Recorder", "answers", "fits", "is_gone"]
@@ -190,21 +191,9 @@ class Recorder:
     def said_gone_twice(self, exchange: Exchange, says_gone: SaysGone) -> bool:
         """`gone_twice` for answers that say "not found" in their body, as `says_gone` reads it: True, False where they
         say something else, None where they say nothing."""
-        return self._apart(self._sightings(exchange), self._said(says_gone))
+        return gone_apart(self._sightings(exchange), self._said(says_gone), self.second_look)
 
     # The record
-
-    def _apart(self, seen: Sequence[Sighting], says: Callable[[Sighting], bool | None]) -> bool:
-        """Whether the last sightings that say anything all say "gone", over `second_look` or more."""
-        last: Sighting | None = None
-        first: Sighting | None = None
-        for sighting in reversed(seen):
-            said = says(sighting)
-            if said is False:
-                break
-            if said:
-                last, first = last or sighting, sighting
-        return last is not None and first is not None and last.seen_at - first.seen_at >= self.second_look
 
     def _said(self, says_gone: SaysGone) -> Callable[[Sighting], bool | None]:
         """`says_gone` of a sighting; trouble says nothing."""
@@ -222,7 +211,7 @@ class Recorder:
         return [seen for seen in self.record.seen(key) if seen.epoch.startswith(self._line)]
 
     def _gone_twice(self, seen: Sequence[Sighting]) -> bool:
-        return self._apart(seen, lambda s: True if is_gone(s.exchange) else False if answers(s.exchange) else None)
+        return gone_apart(seen, gone_by_status, self.second_look)
 
     def _fitting(self, asked: Asked, key: str) -> list[Sighting]:
         return [s for s in self._seen(key) if fits(s.exchange, asked.limit)]
@@ -247,7 +236,7 @@ class Recorder:
         if self._new_enough(last) or not answers(last.exchange) or says_gone is None:
             return answer
         said = says_gone(answer)
-        settled = said is False or (said is True and self._apart(seen, self._said(says_gone)))
+        settled = said is False or (said is True and gone_apart(seen, self._said(says_gone), self.second_look))
         return answer if settled else None
 
     def _replayed(self, asked: Asked, seen: Sequence[Sighting]) -> Answer | None:
@@ -324,34 +313,9 @@ class Recorder:
     def _keep(self, asked: Asked, raw: Raw, attempt: int, sent: Sequence[Sent] = ()) -> Answer:
         if raw.status == 304 and asked.known is not None:
             return self._unchanged(asked.known, attempt, sent)
-        secrets = (*self._secrets, *asked.secrets)
-        headers = {name: unsigned(redacted(value, secrets)) for name, value in raw.headers.items()}
-        kept = [(name, value) for name, value in headers.items() if name in IDENTITY_HEADERS]
-        if asked.method == "HEAD" and "content-length" in headers:
-            kept.append(("content-length", headers["content-length"]))
-        if rate_limited(raw.status, raw.headers, raw.body, raw.final_url):
-            kept.append((RATE_LIMITED, "true"))
-        if raw.truncated:
-            kept.append((TRUNCATED, "true"))
-        private = carries_login(asked)
-        body = raw.body
-        for secret in secrets:
-            body = body.replace(secret.encode(), b"***")
-        sha256 = self._blobs.put(body) if raw.status is not None and body and not private else None
-        exchange = Exchange(
-            method=asked.method,
-            url=asked.shown_url,
-            request_sha256=asked.sha256,
-            status=raw.status,
-            fault=raw.fault,
-            headers=tuple(sorted(kept)),
-            body_sha256=sha256,
-            body_size=0 if private else len(body),
-            redirects=tuple((status, unsigned(redacted(url, secrets), whole=False)) for status, url in raw.redirects),
-            final_url=unsigned(redacted(raw.final_url, secrets)) if raw.redirects else asked.shown_url,
-            authenticated=asked.authenticated,
-        )
-        volatile = {name: value for name, value in headers.items() if name in SIGHTING_HEADERS}
+        exchange, body, volatile = described(asked, raw, (*self._secrets, *asked.secrets))
+        if exchange.body_sha256 is not None:
+            self._blobs.put(body)
         self.record.put_exchange(
             exchange,
             seen_at=self.clock.now(),
@@ -362,7 +326,7 @@ class Recorder:
             paper=_paper.get(),
             sent=sent,
         )
-        return Answer(exchange, raw.body if private else body, volatile)
+        return Answer(exchange, body, volatile)
 
     # The world
 
@@ -406,7 +370,7 @@ class Recorder:
             if is_gone(exchange) or says_gone is None:
                 twice = self._gone_twice(seen)
             else:
-                twice = self._apart(seen, self._said(says_gone))
+                twice = gone_apart(seen, self._said(says_gone), self.second_look)
         if twice if gone else answers(exchange):
             if known is not None:
                 self.record.settled(self._line, key)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -14,7 +16,7 @@ from pipeline.record import request_key
 from pipeline.sources.ages import AgeRule
 from pipeline.sources.clocks import SimulatedClock
 from pipeline.sources.pacing import Limits
-from pipeline.sources.recorder import Recorder
+from pipeline.sources.recorder import RATE_LIMITED, Recorder
 from pipeline.store import Store
 
 URL = "https://example.org/page"
@@ -289,3 +291,41 @@ def test_requests_are_counted_by_host_paper_and_outcome_with_every_try_and_redir
     everything = recorder.record.totals()
     assert everything.outcomes["limited"].requests == 1
     assert everything.all.requests == 5
+
+
+# Answers that are none
+
+
+def test_a_page_in_place_of_an_interface_s_answer_says_not_now(recording: Recording, clock: SimulatedClock) -> None:
+    page = httpx2.Response(200, headers={"content-type": "text/html; charset=utf-8"}, content=b"<h1>Whoa there!</h1>")
+    host = Host(page, ok(b"{}", **{"Content-Type": "application/json"}))
+    start = clock.now()
+    assert recording(host).ask("GET", "https://api.github.com/repos/a/b").body == b"{}"
+    assert clock.now() > start
+    elsewhere = recording(Host(page)).ask("GET", URL)
+    assert RATE_LIMITED not in elsewhere.headers, "a web page is a web page"
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_an_answer_shorter_than_it_says_is_none(recording: Recording, method: str) -> None:
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, headers={"content-length": "10"}, stream=httpx2.ByteStream(b"12345"))
+
+    exchange = recording(answer, limits=Limits(attempts=1)).ask(method, URL).exchange
+    assert (exchange.status, exchange.fault) == ((None, "reset") if method == "GET" else (200, None))
+
+
+def test_nobody_waits_on_real_time(
+    recording: Recording, clock: SimulatedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def awake(seconds: float) -> None:
+        raise AssertionError(f"slept for {seconds} s")
+
+    monkeypatch.setattr(time, "sleep", awake)
+    monkeypatch.setattr(threading.Event, "wait", awake)
+    limits = Limits(interval=60, budgets={"example.org": (2, 3_600)}, strikes=3, rest=600)
+    trouble = [httpx2.Response(429, headers={"retry-after": "900"}), httpx2.Response(503), httpx2.Response(503)]
+    recorder = recording(Host(*trouble, httpx2.Response(500), ok()), limits=limits)
+    start = clock.now()
+    assert [recorder.ask("GET", f"{URL}/{n}").status for n in range(4)] == [500, 200, 200, 200]
+    assert clock.now() - start > timedelta(hours=2)
