@@ -84,6 +84,7 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 # ------------------------------------------------------------------------------------------ fifty supplements at once
 
 
+@pytest.mark.slow
 def test_1547_supplements_take_31_to_40_openreview_requests_within_the_quota(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.corpus import ArxivMetadata, Found, IndexEntry, Note, found_among, note_entries, papers, valid_arxiv_id
@@ -76,6 +76,7 @@ people = st.sampled_from([(), PEOPLE, OTHERS, PEOPLE[:2]])
 drawn = st.lists(st.tuples(st.integers(1, 4), titles, people), max_size=5)
 
 
+@settings(max_examples=40)
 @given(titles, people, drawn, st.randoms())
 def test_what_is_found_is_a_candidate_that_fits_and_order_does_not_count(
     title: str, authors: tuple[str, ...], told: list[tuple[int, str, tuple[str, ...]]], rng: random.Random
@@ -227,6 +228,7 @@ def test_a_snapshot_that_cannot_be_searched_is_an_error_and_not_an_empty_confere
         candidates(path, [entry("Any")])
 
 
+@pytest.mark.slow
 def test_published_pairs_are_found_in_a_snapshot_full_of_their_authors_other_papers(
     tmp_path: Path, published: Path, realworld: Path
 ) -> None:
