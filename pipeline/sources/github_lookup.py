@@ -48,8 +48,8 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Known:
-    """A repository as GraphQL tells it. `told` has the keys of the REST API's answer; `root` are the entries of the
-    tree at `commit`; `assets`: whether any release has one."""
+    """A repository as GraphQL tells it. `told` and `root`, the entries of the tree at `commit`, have the keys of the
+    REST API's answers; `assets`: whether any release has one."""
 
     told: Mapping[str, Any]
     branch: str
@@ -62,13 +62,8 @@ class Known:
         return ref in (None, "HEAD", self.branch, self.commit)
 
     def whole_tree(self) -> list[dict[str, Any]] | None:
-        """All entries, as the REST API gives them, where no folder hides some."""
-        if any(entry["type"] == "tree" for entry in self.root):
-            return None
-        return [
-            {"path": e["name"], "type": e["type"], "size": e["size"] if e["type"] == "blob" else None, "sha": e["oid"]}
-            for e in self.root
-        ]
+        """All entries, where no folder hides some."""
+        return None if any(entry["type"] == "tree" for entry in self.root) else [dict(entry) for entry in self.root]
 
 
 def call_of(questions: Sequence[Question]) -> dict[str, Any]:
@@ -166,7 +161,13 @@ def known(reach: Reach, name: tuple[str, str]) -> Known | Verdict | None:
         return refused(page, reach.recorder) if gone or is_gone(page.exchange) else None
     if gone is None:
         return None
-    node = json_of(answer)["data"]["r0"]
+    try:
+        return _known(json_of(answer)["data"]["r0"])
+    except (AttributeError, LookupError, TypeError):
+        return None  # of another form than the one that is written down
+
+
+def _known(node: Mapping[str, Any]) -> Known | None:
     branch = node["defaultBranchRef"] or {}
     commit = branch.get("target") or {}
     if not node["isEmpty"] and not commit.get("oid"):
@@ -189,7 +190,10 @@ def known(reach: Reach, name: tuple[str, str]) -> Known | Verdict | None:
         },
         branch=str(branch.get("name") or ""),
         commit=commit.get("oid"),
-        root=(commit.get("tree") or {}).get("entries") or (),
+        root=[
+            {"path": e["name"], "type": e["type"], "size": e["size"] if e["type"] == "blob" else None, "sha": e["oid"]}
+            for e in (commit.get("tree") or {}).get("entries") or ()
+        ],
         readmes={
             path: readable(path, blob["text"].encode()) or ""
             for path, blob in blobs.items()

@@ -188,6 +188,19 @@ TROUBLES: Mapping[str, Callable[[], httpx2.Response]] = {
 }
 
 
+@pytest.mark.parametrize(
+    "node", [{}, {"isEmpty": False, "defaultBranchRef": None}, {"isEmpty": True, "defaultBranchRef": [], "releases": 7}]
+)
+def test_an_answer_of_another_form_leaves_the_word_to_the_rest_api(town: Any, node: dict[str, Any]) -> None:
+    town.repo("fog/lantern", CODE)
+
+    def instead(request: httpx2.Request) -> httpx2.Response | None:
+        return httpx2.Response(200, json={"data": {"r0": node}}) if str(request.url) == URL else None
+
+    receipt = town.probes(transport=Log(town.way(), instead), github_token=TOKEN).github_repo("fog/lantern").receipt
+    assert (receipt.outcome, receipt.facts["code_files"]) == (Outcome.AVAILABLE, 2)
+
+
 @pytest.mark.parametrize("some", [2, pytest.param(None, marks=pytest.mark.slow)])
 def test_trouble_with_a_call_is_no_word_about_a_repository(town: Any, tmp_path: Path, some: int | None) -> None:
     town.repo("fog/lantern", CODE)
