@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from classifiers.agent import run_episode
 from classifiers.budget import Stopped
 from classifiers.models import Classifier, limits_of
+from classifiers.prompt import latex_of
 from classifiers.toolbox import PaperInput, Probes, Seen, subject_asked
 from pipeline.answers import Episode
 from pipeline.bundles import Fetched, bundle, files_of, sha256
@@ -36,11 +37,12 @@ class Examined:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Opened:
-    """A source that holds a paper; `digest` names its files."""
+    """A source that holds a paper; `digest` names its files, `latex` is all of them for a prompt that shows it."""
 
     paper: Paper
     digest: str
     warnings: tuple[str, ...]
+    latex: str
 
 
 def open_source(record: PaperRecord, source: Source) -> Opened | Exclusion:
@@ -57,14 +59,15 @@ def open_source(record: PaperRecord, source: Source) -> Opened | Exclusion:
         if isinstance(found, Exclusion):
             return found
         files = files_of(found.source_files, kept.__getitem__)
-        return Opened(paper=read(files), digest=found.digest, warnings=found.warnings)
+        return Opened(paper=read(files), digest=found.digest, warnings=found.warnings, latex=latex_of(files))
     try:
         paper = read(source)
     except NoPaper as no_paper:
         return Exclusion(
             key=record.arxiv_id, title=record.title, stage="bundles", reason="no_main_file", detail=no_paper.reason
         )
-    return Opened(paper=paper, digest=digest([[path, sha256(source[path])] for path in sorted(source)]), warnings=())
+    named = digest([[path, sha256(source[path])] for path in sorted(source)])
+    return Opened(paper=paper, digest=named, warnings=(), latex=latex_of(source))
 
 
 async def examine(
@@ -84,7 +87,8 @@ async def examine(
             title=paper.title or record.title, arxiv_id=record.arxiv_id, authors=record.authors or paper.authors
         )
         limits = limits_of(edition.classifier)
-        given = PaperInput(record=record.arxiv_id, bundle=opened.digest, paper=paper)
+        latex = opened.latex if classifier.style == "published" else ""
+        given = PaperInput(record=record.arxiv_id, bundle=opened.digest, paper=paper, latex=latex)
         episode = await run_episode(given, probes_for(facts), classifier, limits)
         end = derivation(record, paper, episode, edition, has_supplement=False)
     except Stopped:

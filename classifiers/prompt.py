@@ -78,9 +78,11 @@ def message(desk: Desk, linked: Sequence[str], room: int) -> Message:
 
 def published(desk: Desk) -> Message:
     """The message as the published classifier had it: the rendered text, the supplement's manifest with excerpts, all
-    LaTeX. Nothing of the link check.
+    LaTeX. Nothing of the link check. Raises ValueError where the LaTeX was not handed in.
     """
     given = desk.given
+    if not given.latex:
+        raise ValueError("the published prompt shows all LaTeX, and none was read for it")
     files = [f"- {path} ({size} bytes)" for path, size in given.supplement]
     first = sorted(given.texts, key=lambda one: (_CODE.search(one[0]) is None, one[0]))[:PUBLISHED_FILES]
     parts = [
