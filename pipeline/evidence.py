@@ -46,8 +46,8 @@ class Exchange:
     """One request and its answer, after redirects.
 
     `status` is the final HTTP status, or None where no answer came; then `fault` says why: nxdomain, refused, timeout,
-    tls, reset, unreachable, blocked (a private address). `redirects` is the chain of (status, url) before the final
-    answer.
+    tls, reset, unreachable, blocked (a private address), deferred (nobody was asked: the host is left alone for now).
+    `redirects` is the chain of (status, url) before the final answer.
     """
 
     method: str
