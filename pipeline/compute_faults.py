@@ -95,7 +95,7 @@ def unit_slip(stated: Stated) -> Fault | None:
     slips: list[tuple[float, float, str]] = []
     for one in stated.durations:
         said = stated.words(one)
-        unit = unit_hours(re.findall(r"[A-Za-z]+", said)[-1]) if re.search(r"[A-Za-z]", said) else 1.0
+        unit = _unit(said)
         if unit != 1.0:
             slips += [(hours / unit, hours, said) for hours in dict.fromkeys((one.low, one.high))]
     for n in (1, 2):
@@ -267,6 +267,12 @@ class _Span:
     high: float
 
 
+def _unit(said: str) -> float:
+    """Hours in the unit of a printed duration; 1 where its words end otherwise ("a day and a half")."""
+    found = _UNIT.findall(said)
+    return unit_hours(found[-1]) if found else 1.0
+
+
 def _within(time: float, span: Duration | _Span, scale: float = 1.0) -> bool:
     """Whether a time lies in a printed span, within what rounding takes: three parts in a hundred, or 20 seconds."""
     low, high = span.low * scale, span.high * scale
@@ -305,6 +311,10 @@ _NUMBER = re.compile(r"(?<![\w.,])(\d{1,3}(?:,\d{3})+|\d{1,12}(?:\.\d{1,12})?)(?
 _EPOCHS = re.compile(
     r"(?<![\w.,])(\d{1,3}(?:,\d{3})+|\d{1,12}(?:\.\d{1,12})?|[a-z]+(?:-[a-z]+)?)k?[\s~-]{1,3}(?:k\s+)?"
     r"(?:(?:full|training|more|additional)\s+)?(?:epochs?|rounds?|steps?|iterations?|passes)\b",
+    re.IGNORECASE,
+)
+_UNIT = re.compile(
+    r"(?<![A-Za-z])(?:ms|milliseconds?|s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|days?|weeks?|months?)\b",
     re.IGNORECASE,
 )
 _TOGETHER = re.compile(

@@ -1,6 +1,8 @@
 """Faults that agree with themselves arithmetically, found in the words beside the numbers."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipeline.compute import Part
 from pipeline.compute_faults import Stated, faults, training_charged
@@ -79,3 +81,29 @@ def test_training_is_not_charged_when_the_weights_are_released():
 @pytest.mark.parametrize("text", ["", "a" * 20000, "1-" * 5000, "9," * 5000, "\x00\ud800", "1 " * 10000 + "hours"])
 def test_strange_text_is_survived_quickly(text):
     assert isinstance(faults(Stated(text=text, basis=text, wall_hours=3, count=2, factor=1, device=text)), tuple)
+
+
+@given(
+    amount=st.integers(2, 5000),
+    unit=st.sampled_from([("seconds", 1 / 3600), ("minutes", 1 / 60), ("days", 24.0), ("weeks", 168.0)]),
+)
+def test_a_converted_time_is_sound_and_the_bare_number_of_it_a_slip(amount, unit):
+    name, hours = unit
+    text = f"Training takes {amount} {name} on one A100 GPU."
+    right = faults(Stated(text=text, wall_hours=amount * hours, count=1, device="A100", basis_kind="paper_reported"))
+    assert right == ()
+    wrong = faults(Stated(text=text, wall_hours=float(amount), count=1, device="A100", basis_kind="paper_reported"))
+    assert [fault.kind for fault in wrong] == ["unit_slip"]
+
+
+@given(text=st.text(st.sampled_from("0123456789., -hdaysminuteswekGPUA×&()\n"), max_size=80), wall=st.floats(0.01, 1e4))
+def test_no_words_are_too_strange_for_a_fault_to_be_looked_for(text, wall):
+    for fault in faults(Stated(text=text, basis=text, printed=text, wall_hours=wall, count=2, basis_kind="x")):
+        assert fault.detail
+
+
+@pytest.mark.parametrize("text", ["takes a day and a half", "about half an hour", "one and a half weeks", "overnight"])
+def test_durations_in_words_are_read_without_a_slip_of_the_reader(text):
+    assert all(
+        f.kind in ("back_solved", "unit_slip", "invented_wall") for f in faults(Stated(text=text, wall_hours=77))
+    )
