@@ -16,9 +16,10 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, m
 
 from pipeline.editions import data
 
-
 TRAINING = ("train", "finetune")
 """Kinds of work that released weights spare."""
+FLOP_AN_H100_HOUR = 1.42e18
+"""989 TFLOP/s, dense 16-bit, at 40 % utilisation, for an hour."""
 
 
 class Device(BaseModel):

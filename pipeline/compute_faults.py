@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import Literal
 
-from pipeline.compute import TRAINING, Part, match_device
+from pipeline.compute import FLOP_AN_H100_HOUR, TRAINING, Part, match_device
 from pipeline.paper.compute import read_clauses
 from pipeline.paper.durations import Duration, find_durations, number, unit_hours
 
@@ -255,10 +255,6 @@ def _gives(stated: Stated) -> bool:
     rates = (reading.flops for _, _, reading in read_clauses(text) if reading.flops)
     hours = [flops / FLOP_AN_H100_HOUR / (count if stated.wall_hours else 1.0) for flops in rates]
     return any(h / FLOP_SLACK <= time <= h * FLOP_SLACK for h in hours)
-
-
-FLOP_AN_H100_HOUR = 1.42e18
-"""989 TFLOP/s, dense 16-bit, at 40 % utilisation, for an hour."""
 
 
 @dataclass(frozen=True, slots=True)

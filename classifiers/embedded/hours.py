@@ -9,11 +9,9 @@ from typing import Literal
 
 from classifiers.embedded.words import words
 from pipeline.answers import ComputeWord, TargetWord
+from pipeline.compute import FLOP_AN_H100_HOUR
 from pipeline.paper import ComputeMention, Paper
 from pipeline.row import BasisKind
-
-FLOP_AN_H100_HOUR = 1.42e18
-"""989 TFLOP/s, dense 16-bit, at 40 % utilisation, for an hour."""
 
 _TRAINS = re.compile(
     r"\b(pre-?train\w*|train\w*|fine-?tun\w*|optimi[sz]\w*|epochs?|student|teacher|converge\w*|learn\w*)\b",
