@@ -16,6 +16,7 @@ from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRe
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
 from pydantic_core import to_jsonable_python
 
 from classifiers.budget import Spent
@@ -116,12 +117,24 @@ def turn_key(
     name: str, settings: ModelSettings | None, messages: list[ModelMessage], parameters: ModelRequestParameters
 ) -> str:
     """What an answer depends on, hashed. `name` names model and provider, never an address."""
-    tools = [
-        [t.name, t.description, t.parameters_json_schema, t.kind]
-        for t in (*parameters.function_tools, *parameters.output_tools)
-    ]
+    offered = (*parameters.function_tools, *parameters.output_tools)
+    tools = [[t.name, t.kind, t.description, _schema(t)] for t in offered]
     told = [name, dict(settings or {}), tools, parameters.output_mode, parameters.allow_text_output]
     return digest(["turn", to_jsonable_python(told), list(_said(messages))])
+
+
+_schemas: dict[int, tuple[dict[str, Any], str]] = {}
+
+
+def _schema(tool: ToolDefinition) -> str:
+    """The hash of a tool's schema; schemas are large, few and shared by all turns, so each is hashed once."""
+    schema = tool.parameters_json_schema
+    known = _schemas.get(id(schema))
+    if known is None or known[0] is not schema:
+        if len(_schemas) > 256:
+            _schemas.clear()
+        known = _schemas[id(schema)] = (schema, digest(schema))
+    return known[1]
 
 
 def _said(messages: Iterable[ModelMessage]) -> Iterator[Json]:

@@ -26,13 +26,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from pydantic_ai import Agent, RunContext, ToolOutput  # noqa: E402
+from pydantic_ai import Agent, Tool, ToolOutput  # noqa: E402
 
 from classifiers import pool, prompt  # noqa: E402
 from classifiers.agent import OUTPUT, run_episode  # noqa: E402
 from classifiers.linkcheck import check  # noqa: E402
 from classifiers.models import Classifier, Way, model_for  # noqa: E402
-from classifiers.toolbox import Desk, Limits, PaperInput, shown  # noqa: E402
+from classifiers.toolbox import TOOLS, Desk, Limits, PaperInput  # noqa: E402
 from classifiers.turns import RecordedTurns  # noqa: E402
 from pipeline.answers import Answer  # noqa: E402
 from pipeline.editions import LanguageModel  # noqa: E402
@@ -153,26 +153,8 @@ async def bare(papers: list[PaperInput], messages: dict[str, str], url: str, in_
         deps_type=Desk,
         output_type=ToolOutput(Answer, name=OUTPUT),
         instructions=prompt.instructions(),
+        tools=[Tool(function, takes_ctx=True) for function in TOOLS],
     )
-
-    def ask(ctx: RunContext[Desk], tool: str, **arguments: Any) -> dict[str, Any]:
-        return shown(*ctx.deps.call(tool, arguments), ctx.deps.limits.result_chars)
-
-    @agent.tool
-    def github_search_repositories(ctx: RunContext[Desk], query: str) -> dict[str, Any]:
-        return ask(ctx, "github_search_repositories", query=query)
-
-    @agent.tool
-    def hub_search(ctx: RunContext[Desk], query: str, kind: str = "model") -> dict[str, Any]:
-        return ask(ctx, "hub_search", query=query, kind=kind)
-
-    @agent.tool
-    def github_repo(ctx: RunContext[Desk], repo: str) -> dict[str, Any]:
-        return ask(ctx, "github_repo", repo=repo)
-
-    @agent.tool
-    def fetch_url(ctx: RunContext[Desk], url: str) -> dict[str, Any]:
-        return ask(ctx, "fetch_url", url=url)
 
     async def one(paper: PaperInput) -> str:
         desk = Desk(given=paper, probes=FakeProbes(paper=paper.record), limits=Limits())
