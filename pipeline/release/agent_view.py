@@ -37,7 +37,7 @@ _PLACES: Mapping[str, tuple[str, str, str]] = {
     ),
 }
 _SETTING = re.compile(
-    r"--?[A-Za-z][\w-]+(?:[= ]\S+)?"  # a flag
+    r"(?<!\S)--?[A-Za-z][\w-]*(?:=\S+| [\d.]\S*)?"  # a flag
     r"|[A-Za-z_]\w*\s*=\s*[^\s,;]+"  # an assignment
     r"|\b\d+(?:\.\d+)?[eE]-?\d+\b"  # 1e-3
     r"|\b\d+[- ]?(?:epochs?|steps?|iterations?|layers?|shots?|warmup\w*)\b"
@@ -113,9 +113,9 @@ def _place(name: str, available: bool, links: Sequence[str]) -> str:
 
 def given_away(row: Mapping[str, Json], view: Mapping[str, Json]) -> list[str]:
     """Settings of the running configuration (flags, assignments, counts of steps) that the view's words restate, though
-    neither metric nor scope names them."""
+    neither metric nor scope names them. What the claim itself says is what is to be reproduced, and no secret."""
     target = row["match_target"]
-    open_ = _squeezed(f"{target['metric']} {target['scope']} {target['value']}")
+    open_ = _squeezed(f"{row['central_claim']} {target['metric']} {target['scope']} {target['value']}")
     settings = {_squeezed(found) for found in _SETTING.findall(f"{target['config']} {row['mre_config']}")}
     told = _squeezed(f"{view['central_claim']} {view['task']}")
     return sorted(s for s in settings if s in told and s not in open_)

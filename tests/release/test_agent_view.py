@@ -71,22 +71,30 @@ def test_the_grant_is_the_upper_edge_of_the_band(band: str, hours: float):
 
 
 @pytest.mark.parametrize(
-    ("config", "claim", "told"),
+    ("config", "words", "told"),
     [
         ("ViT-B/16, lr=3e-4, --sigma 0.4", "Better with lr = 3e-4.", ["lr=3e-4"]),
         ("ViT-B/16, --sigma 0.4", "Better with --sigma 0.4 on data.", ["--sigma0.4"]),
         ("16-shot, 20 epochs", "Trained for 20 epochs it wins.", ["20epochs"]),
         ("ViT-B/16, 100 steps", "ViT-B/16 wins.", []),
         ("16-shot EuroSAT", "Wins in 16-shot learning.", []),  # the scope says 16-shot
+        ("accuracy on ogbn-arxiv without pre-training", "Best on ogbn-arxiv, pre-training or not.", []),
     ],
 )
-def test_settings_that_the_view_restates_are_found(row: Row, config: str, claim: str, told: list[str]):
+def test_settings_that_the_view_restates_are_found(row: Row, config: str, words: str, told: list[str]):
     target = row.match_target.model_dump() | {"config": config, "scope": "16-shot test set"}
-    line = changed(row, central_claim=claim, match_target=target, mre_config="as above").model_dump(mode="json")
-    assert sorted(given_away(line, agent_view(Row.model_validate(line)))) == sorted(told)
+    line = changed(row, match_target=target, mre_config="as above").model_dump(mode="json")
+    view = agent_view(Row.model_validate(line))
+    assert sorted(given_away(line, view | {"task": view["task"] + words})) == sorted(told)
 
 
-def test_a_release_whose_claims_give_a_setting_away_does_not_pass(made: ModuleType):
+def test_what_the_claim_itself_says_is_no_secret(row: Row):
+    target = row.match_target.model_dump() | {"config": "12 epochs"}
+    line = changed(row, match_target=target, central_claim="49.3 AP after 12 epochs").model_dump(mode="json")
+    assert given_away(line, agent_view(Row.model_validate(line))) == []
+
+
+def test_a_release_whose_tasks_give_a_setting_away_does_not_pass(made: ModuleType):
     held = made.material()
     found = compose(held)
     lines = tables(held, found)
