@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
+import pytest
+
 from classifiers.agent import run_episode
 from classifiers.budget import Budget
 from classifiers.models import Classifier, Way, model_for
@@ -22,6 +24,12 @@ from tests.classifiers.toys import FakeProbes, classify, method_paper, paper_inp
 SOURCE = method_paper(links="Our code will be released upon acceptance.")
 PRICED = "MiniMax-M2.7"
 """A model that the shipped table has a price for, and that anybody may serve."""
+
+
+def rest_slow(*cases: Any) -> list[Any]:
+    """Cases of which the first runs by default and the rest in the slow lane."""
+    slow = [pytest.param(*(c if isinstance(c, tuple) else (c,)), marks=pytest.mark.slow) for c in cases[1:]]
+    return [cases[0], *slow]
 
 
 @cache

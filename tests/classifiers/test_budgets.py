@@ -18,7 +18,7 @@ from classifiers.budget import Account, Budget, BudgetError, Purse, Spent, Stopp
 from classifiers.prices import PriceError
 from classifiers.toolbox import Limits
 from tests.classifiers.fake_openai import Say, serving, tools, turns
-from tests.classifiers.readers import SOURCE, Reader, answering, good, searching
+from tests.classifiers.readers import SOURCE, Reader, answering, good, rest_slow, searching
 from tests.classifiers.toys import FakeProbes, paper_input, places
 
 AHEAD = Limits().prompt_tokens
@@ -33,12 +33,12 @@ def limits(rounds: int = 30, **budget: Any) -> Limits:
 
 @pytest.mark.parametrize(
     ("bound", "reason"),
-    [
-        (limits(rounds=2), "request_limit"),
-        (limits(tokens=60_000), "token_limit"),
+    rest_slow(
         (limits(usd=0.030), "money_limit"),
+        (limits(tokens=60_000), "token_limit"),
+        (limits(rounds=2), "request_limit"),
         (Limits(rounds=30, tool_calls=3), "tool_limit"),
-    ],
+    ),
 )
 def test_near_a_bound_only_the_answer_is_offered_and_the_episode_says_which_bound(bound: Limits, reason: str) -> None:
     greedy = searching(10_000)
@@ -103,13 +103,13 @@ def test_an_answer_whose_correction_cannot_be_paid_for_stands_with_its_defects()
 
 @pytest.mark.parametrize(
     ("budget", "reason"),
-    [
+    rest_slow(
+        (Budget(usd=0.015), "run_money"),
         (Budget(requests=2), "run_requests"),
         (Budget(tool_calls=2), "run_tool_calls"),
         (Budget(tokens=35_000), "run_tokens"),
-        (Budget(usd=0.015), "run_money"),
         (Budget(seconds=60), "run_seconds"),
-    ],
+    ),
 )
 def test_a_run_that_may_spend_no_more_stops_by_name_and_goes_on_with_more(budget: Budget, reason: str) -> None:
     with serving(searching(5)) as fake:
@@ -130,7 +130,7 @@ def test_a_run_that_may_spend_no_more_stops_by_name_and_goes_on_with_more(budget
         assert len(fake.paid) == len(set(fake.paid)) == 6
 
 
-@pytest.mark.parametrize("name", ["requests", "tool_calls", "tokens", "seconds", "usd"])
+@pytest.mark.parametrize("name", rest_slow("usd", "requests", "tool_calls", "tokens", "seconds"))
 def test_a_budget_of_zero_refuses_before_the_first_request(name: str) -> None:
     with serving(answering) as fake:
         reader = Reader(fake)
@@ -181,6 +181,7 @@ def test_a_backend_that_tells_no_usage_is_asked_once_and_not_a_second_time() -> 
         assert (episode.exit_reason, episode.account["unmeasured_turns"]) == ("natural", 4)
 
 
+@pytest.mark.slow
 def test_turns_in_flight_together_keep_to_the_runs_budget_and_use_it() -> None:
     usd = 0.05
 

@@ -17,7 +17,7 @@ from pipeline.answers import Episode
 from pipeline.defects import defects
 from pipeline.evidence import NotRecorded
 from tests.classifiers.fake_openai import Fail, Say, last, results, serving, tools, turns
-from tests.classifiers.readers import SOURCE, Reader, answering, good, searching
+from tests.classifiers.readers import SOURCE, Reader, answering, good, rest_slow, searching
 from tests.classifiers.toys import paper_input
 
 
@@ -81,7 +81,7 @@ def test_an_address_where_nobody_listens_pauses_the_run() -> None:
     assert fake.asked == 0
 
 
-@pytest.mark.parametrize("status", [401, 403, 404])
+@pytest.mark.parametrize("status", rest_slow(401, 403, 404))
 def test_an_endpoint_that_refuses_us_is_asked_once_and_its_words_hold_no_key(status: int) -> None:
     body = '{"error": {"message": "Incorrect API key provided: sk-secret-77", "type": "invalid_request_error"}}'
     with serving(lambda told: Fail(status, body)) as fake:
@@ -112,14 +112,14 @@ def test_a_question_that_the_endpoint_rejects_costs_its_paper_only() -> None:
 
 @pytest.mark.parametrize(
     "bad",
-    [
+    rest_slow(
         Say(calls=[("answer", '{"central_claim": "cut off he')]),
         Say(calls=[("no_such_tool", {"a": 1})]),
         Say(calls=[("github_repo", {"repos": 3})]),
         Say(calls=[("answer", {"everything": "fine"})]),
         Say(text="I would rather talk."),
         Say(text=""),
-    ],
+    ),
     ids=["cut JSON", "unknown tool", "wrong arguments", "another answer", "talk", "silence"],
 )
 def test_what_is_no_call_is_sent_back_and_a_model_that_never_learns_ends_with_a_reason(bad: Say) -> None:
@@ -135,6 +135,7 @@ def test_what_is_no_call_is_sent_back_and_a_model_that_never_learns_ends_with_a_
         assert fake.asked <= Limits(rounds=6).requests
 
 
+@pytest.mark.slow
 def test_thoughts_in_tags_or_in_a_field_come_back_as_the_backend_wants_them() -> None:
     tagged = Say(text="<think>look first</think>", calls=[("github_repo", {"repo": "quill-lab/gizmo"})])
     apart = Say(reasoning="look first", calls=tagged.calls)
@@ -154,6 +155,7 @@ def test_thoughts_in_tags_or_in_a_field_come_back_as_the_backend_wants_them() ->
         assert "look first" not in json.dumps(bare)
 
 
+@pytest.mark.slow
 def test_a_call_is_forced_only_where_the_backend_can_bear_it() -> None:
     with serving(answering) as fake:
         reader = Reader(fake)
@@ -163,6 +165,7 @@ def test_a_call_is_forced_only_where_the_backend_can_bear_it() -> None:
     assert [told.get("tool_choice") for told in fake.seen] == ["required", "auto"]
 
 
+@pytest.mark.slow
 def test_a_slow_first_byte_is_waited_for() -> None:
     with serving(lambda told: Say(calls=[("answer", good())], after=0.3)) as fake:
         assert Reader(fake).read().exit_reason == "natural"
@@ -234,6 +237,7 @@ def test_turns_that_are_remembered_are_not_asked_again_and_give_the_same_bytes()
     assert first.to_json() == second.to_json() == replayed.to_json()
 
 
+@pytest.mark.slow
 def test_a_conversation_cut_half_way_goes_on_where_it_was() -> None:
     dead = [False]
 
@@ -253,6 +257,7 @@ def test_a_conversation_cut_half_way_goes_on_where_it_was() -> None:
         assert Reader(fresh).read().to_json() == whole.to_json()
 
 
+@pytest.mark.slow
 def test_a_replay_that_lacks_a_turn_says_so_and_asks_nobody() -> None:
     with serving(searching(1)) as fake:
         reader = Reader(fake)
@@ -265,7 +270,7 @@ def test_a_replay_that_lacks_a_turn_says_so_and_asks_nobody() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"seed": 2}, {"temperature": 0.5}, {"max_output_tokens": 100}, {"model": "claude-haiku-4-5"}]
+    "change", rest_slow({"seed": 2}, {"temperature": 0.5}, {"max_output_tokens": 100}, {"model": "claude-haiku-4-5"})
 )
 def test_another_seed_setting_or_model_is_another_turn(change: dict[str, Any]) -> None:
     with serving(answering) as fake:
