@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from textwrap import shorten
 
 from classifiers.evaluation import MEASURES, Against, Judged, Measure
-from classifiers.intervals import wilson
 from pipeline.evidence import Json
+from pipeline.scoring import wilson
 
 OPEN = "left open"
 

@@ -1,7 +1,7 @@
 """The match target: one pinned result that code can grade, found again at its anchor.
 
-A target is data: number, unit, direction, bar. The published row shows it as strings; this module is what a scorer and
-the gate use. Prose values are problems, not targets.
+A target is data: number, unit, direction, bar. The published row shows it as strings; the gate uses this module, and
+`pipeline.scoring` holds measured values against what it wrote. Prose values are problems, not targets.
 """
 
 from __future__ import annotations
@@ -185,24 +185,3 @@ def at_anchor(target: Target, paper: Paper) -> bool:
             if cell is not None and cell.value is not None and math.isclose(cell.value, target.number, rel_tol=1e-9):
                 return True
     return False
-
-
-def grade(target: Target, measured: float) -> bool:
-    """Hold a measured value against the target's bar. Raises ValueError for a value that is not finite."""
-    if not math.isfinite(measured):
-        raise ValueError(f"measured value must be a finite number, not {measured!r}")
-    bar = target.bar
-    if bar.op == "between":
-        assert bar.low is not None
-        assert bar.high is not None
-        return bar.low <= measured <= bar.high
-    assert bar.reference is not None
-    if bar.op == "within":
-        assert bar.tolerance is not None
-        return abs(measured - bar.reference) <= bar.tolerance + 1e-12
-    return {
-        ">": measured > bar.reference,
-        "<": measured < bar.reference,
-        ">=": measured >= bar.reference,
-        "<=": measured <= bar.reference,
-    }[bar.op]

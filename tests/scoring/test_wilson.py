@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classifiers.intervals import wilson
+from pipeline.scoring import wilson
 
 
 def test_the_interval_is_the_published_one() -> None:
