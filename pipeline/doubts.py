@@ -108,7 +108,7 @@ def _in_table(target: Target, table: Table) -> Iterator[Doubt]:
     if table.directions[column] and target.direction and table.directions[column] != target.direction:
         yield Doubt("target", f"the column says {table.directions[column]} is better, the target {target.direction}")
     own = " ".join(table.row_headers(row))
-    if own and not set(_words(own)) & set(_words(f"{target.config} {target.scope}")):
+    if own and not set(_words(own)) & {"ours", "our", *_words(f"{target.config} {target.scope}")}:
         yield Doubt("target", f"the cell is of the row “{own[:60]}”, the target's configuration does not name it")
 
 

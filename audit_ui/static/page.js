@@ -5,11 +5,18 @@
   const seen = (at) => at.getClientRects().length > 0;
   const keyed = () => [...document.querySelectorAll("[data-key]")].filter(seen);
 
+  // While a decision is on its way the questions shown are the old ones: no key decides until the new ones are there
+
+  const root = document.documentElement;
+  document.addEventListener("htmx:beforeRequest", () => { root.dataset.busy = "yes"; });
+  for (const name of ["htmx:afterSettle", "htmx:sendError", "htmx:timeout", "htmx:swapError"]) document.addEventListener(name, () => { delete root.dataset.busy; });
+  document.addEventListener("htmx:afterRequest", (event) => { if (event.detail.xhr && event.detail.xhr.status === 204) delete root.dataset.busy; });
+
   // Keys
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing || event.repeat || typing(event.target)) return;
-    if (document.querySelector("dialog[open]")) return;
+    if (document.querySelector("dialog[open]") || root.dataset.busy) return;
     // Enter and space belong to whatever has the focus, if it does something with them.
     if (event.key === "Enter" && event.target.closest("a, button, summary, input")) return;
     const hit = keyed().find((at) => at.dataset.key === event.key);

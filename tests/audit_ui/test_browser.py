@@ -87,7 +87,7 @@ def press(page: Page, key: str) -> None:
         page.keyboard.press(key)
     assert sent.value.status in (200, 204), sent.value.text()
     page.wait_for_load_state()
-    page.wait_for_function("!document.querySelector('.htmx-request')")
+    page.wait_for_selector("html:not([data-busy])", state="attached")
 
 
 def say(page: Page, value: Any) -> None:
@@ -105,7 +105,8 @@ def calibrate(page: Page) -> None:
     for row in exercises():
         for asked in row.ask:
             say(page, asked.answer)
-    page.wait_for_selector("text=Through: 16 of 16")
+    all_ = sum(len(row.ask) for row in exercises())
+    page.wait_for_selector(f"text=Through: {all_} of {all_}")
     page.keyboard.press("Enter")
     page.wait_for_url("**/paper/*")
 
@@ -117,6 +118,12 @@ def read_row(page: Page, row: Derivation, other: dict[str, Any]) -> None:
             return
         say(page, other.get(question, verdict(row, question)))  # type: ignore[arg-type]
     raise AssertionError(f"{row.arxiv_id} does not end: {page.inner_text('#panel')}")
+
+
+def next_row(page: Page) -> None:
+    assert "This row is done" in page.inner_text("#panel")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
 
 
 def add_user(edition: Tiny, name: str, role: str) -> None:
@@ -163,14 +170,7 @@ def _audit(chromium: Browser, base: str, rows: dict[str, Derivation]) -> str:
     calibrate(ann)
     while "/paper/" in ann.url:
         read_row(ann, rows[ann.url.rpartition("/")[2]], {})
-        assert "This row is done" in ann.inner_text("#panel")
-        ann.keyboard.press("Enter")
-        ann.wait_for_load_state()
-        ann.wait_for_function("location.pathname != '/next'")
-        if "show=mine" in ann.url:
-            break
-        if question_of(ann) is None:
-            break
+        next_row(ann)
     bob = enter(chromium, base, "bob")
     calibrate(bob)
     disputed = ""
@@ -180,10 +180,7 @@ def _audit(chromium: Browser, base: str, rows: dict[str, Derivation]) -> str:
         other = {} if disputed or not full else {"weights_available": "cannot_tell"}
         disputed = paper if other else disputed
         read_row(bob, rows[paper], other)
-        bob.keyboard.press("Enter")
-        bob.wait_for_load_state()
-        if "show=mine" in bob.url or question_of(bob) is None:
-            break
+        next_row(bob)
     assert disputed
     cyd = enter(chromium, base, "cyd")
     cyd.goto(f"{base}/adjudicate/{disputed}")
