@@ -5,6 +5,7 @@ fingerprint depends on ``part(stage)``, so a variant with another cap shares cor
 """
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
@@ -32,6 +33,8 @@ from pipeline.tiers import SELECTABLE, Scoring, Tier
 _LADDER = (8.0, 32.0, 96.0)
 _WEIGHTS = (5, 7, 8)
 
+_REPO = r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}"
+
 _READS: Mapping[str, tuple[str, ...]] = {
     "corpus": ("conference", "year", "venue", "as_of", "world", "live", "corpus"),
     "sample": ("seed", "sample", "until", "max_sample"),
@@ -44,6 +47,7 @@ _READS: Mapping[str, tuple[str, ...]] = {
         *("conference", "year", "venue", "seed", "draw", "scoring", "band_edges_hours", "band_weights"),
         *("pool_cap_hours", "split_cap_hours", "pool_size", "eval_size", "dev_per_tier", "paid_api_policy"),
         *("tolerance_relative", "compute_audit_tolerance", "max_receipt_age_days", "absence_searches", "as_of"),
+        "repo",
     ),
     "drift": ("world", "max_passes", "second_look_hours"),
 }
@@ -160,7 +164,11 @@ class AbsenceSearches(_Settings):
 
 
 class Edition(_Settings):
-    """One conference edition, or a variant of one. Hours are H100-hours; shares are fractions of one."""
+    """One conference edition, or a variant of one. Hours are H100-hours; shares are fractions of one.
+
+    `repo`: where its releases are published, ORG/NAME on the Hugging Face Hub; without it they are not. It is the
+    file's own and never inherited: a repository holds the releases of one edition.
+    """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
     extends: str | None = None
@@ -171,6 +179,7 @@ class Edition(_Settings):
     world: str | None = None
     live: Live | None = None
     corpus: Corpus = Corpus()
+    repo: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None
 
     seed: Annotated[str, Field(min_length=1)]
     sample: PositiveInt | None = None
@@ -200,6 +209,13 @@ class Edition(_Settings):
     _given: dict[str, Any] = PrivateAttr(default_factory=dict)
     _folder: Path | None = PrivateAttr(default=None)
     _world_path: Path | None = PrivateAttr(default=None)
+
+    @field_validator("repo")
+    @classmethod
+    def _on_the_hub(cls, repo: str | None) -> str | None:
+        if repo is not None and not re.fullmatch(_REPO, repo):
+            raise ValueError(f"{repo!r} is no ORG/NAME of a data set on the Hub")
+        return repo
 
     @field_validator("until", mode="before")
     @classmethod
@@ -301,7 +317,7 @@ class Edition(_Settings):
         if stage not in _READS:
             raise KeyError(f"no stage {stage!r}; stages are {', '.join(_READS)}")
         settings = self.settings()
-        part = {key: settings[key] for key in _READS[stage]}
+        part = {key: settings[key] for key in _READS[stage] if key in settings}
         if stage == "sample" and self.until is not None:
             part["scoring"] = settings["scoring"]  # which tier a paper counts for decides when to stop
         return part
@@ -382,7 +398,8 @@ def _given(path: Path, below: tuple[Path, ...]) -> dict[str, Any]:
     base = own.get("extends")
     if base is None:
         return own
-    return _inherit(_given(_find(str(base), path.parent), (*below, path.resolve())), own)
+    above = _given(_find(str(base), path.parent), (*below, path.resolve()))
+    return _inherit({key: value for key, value in above.items() if key != "repo"}, own)
 
 
 def _inherit(base: Mapping[str, Any], own: dict[str, Any]) -> dict[str, Any]:

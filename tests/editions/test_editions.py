@@ -240,7 +240,7 @@ def test_every_setting_is_read_by_some_stage_or_only_names_the_edition():
 
 
 def test_an_edition_has_one_index(tmp_path):
-    two = BASE.replace('world = "a-world"', '') + '\n[live]\nindex_dataset = "a/b"\nindex_file = "mine.csv"\n'
+    two = BASE.replace('world = "a-world"', "") + '\n[live]\nindex_dataset = "a/b"\nindex_file = "mine.csv"\n'
     with pytest.raises(EditionError, match="index_file: index_dataset is an index too"):
         load(_write(tmp_path, "two", two))
 
@@ -312,3 +312,14 @@ def test_a_world_that_climbs_is_looked_for_beside_the_edition_file_alone(tmp_pat
     assert data("offline/../offline/sample-2025").is_dir()
     assert not strange.world_path.is_dir()
     assert strange.settings()["world"] == "sample-2025"
+
+
+def test_an_edition_is_published_where_its_own_file_says_and_nowhere_else(tmp_path):
+    _write(tmp_path, "base", BASE + 'repo = "lab/base"')
+    variant = load(_write(tmp_path, "v", 'extends = "base"\neval_size = 9\n'))
+    assert load(tmp_path / "base.toml").repo == "lab/base"
+    assert variant.repo is None
+    assert "repo" not in variant.settings()
+    assert load("sample-2025").repo is not None
+    with pytest.raises(EditionError, match=r"repo: 'lab' is no ORG/NAME"):
+        load(_write(tmp_path, "w", BASE + 'repo = "lab"'))
