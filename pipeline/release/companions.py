@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pipeline import scoring
+from pipeline.release import verify_alone
 from pipeline.release.card import attribution, card, citation
 from pipeline.release.compose import Composition, Material
 from pipeline.release.contents import Contents
@@ -20,7 +21,7 @@ from pipeline.release.plots import figures
 from pipeline.release.tables import documents, tables
 
 COMPANIONS = (
-    *("README.md", "ATTRIBUTION.md", "CITATION.cff", "croissant.json", "report.html", "score.py"),
+    *("README.md", "ATTRIBUTION.md", "CITATION.cff", "croissant.json", "report.html", "score.py", "verify.py"),
     *("hours.svg", "months.svg", "funnel.svg", "pool.svg"),
 )
 
@@ -48,6 +49,7 @@ def companions(shown: Contents, files: Mapping[str, bytes]) -> dict[str, bytes]:
         "croissant.json": json.dumps(croissant(shown, parquet), indent=1, ensure_ascii=False) + "\n",
         "report.html": page(shown, drawn),
         "score.py": Path(scoring.__file__).read_text(encoding="utf-8"),
+        "verify.py": Path(verify_alone.__file__).read_text(encoding="utf-8"),
         **drawn,
     }
     return {name: texts[name].encode() for name in COMPANIONS}

@@ -15,6 +15,7 @@ import polars as pl
 from pydantic import BaseModel
 
 from pipeline.audit import Audited
+from pipeline.compute import load_devices
 from pipeline.derivation import Derivation, Inputs
 from pipeline.evidence import Json, Signal, canonical
 from pipeline.release.agent_view import agent_view
@@ -96,7 +97,7 @@ SCHEMAS: Mapping[str, Schema] = {
 TABLES = (*SCHEMAS, "agent_view")
 RECORDED = ("sample", "receipts", "ledger", "index", "figures")
 """Tables that a release cannot derive; with the edition and the early exclusions, all the others follow from them."""
-DOCUMENTS = ("edition.json", "funnel.json")
+DOCUMENTS = ("edition.json", "funnel.json", "devices.json")
 
 KEYS: Mapping[str, str] = {"sample": "arxiv_id", "receipts": "paper", "exclusions": "key", "index": "key"}
 """The field that names a table's row to a reader; `custom_id` elsewhere, and the event's paper in the ledger."""
@@ -199,7 +200,12 @@ def _selection(
 
 
 def documents(material: Material, made: Composition) -> dict[str, Json]:
-    return {"edition.json": material.edition.settings(), "funnel.json": funnel(material, made)}
+    """`devices.json` holds the factors that hours follow from, so that they can be derived with the folder alone."""
+    return {
+        "edition.json": material.edition.settings(),
+        "funnel.json": funnel(material, made),
+        "devices.json": load_devices().model_dump(mode="json"),
+    }
 
 
 def jsonl(lines: Sequence[Mapping[str, Json]]) -> bytes:

@@ -127,11 +127,12 @@ def _material(sealed: Sealed) -> tuple[Material | None, Check]:
         tally.look("edition.json", [f"is no edition: {explain(error)}"])
     except (ValueError, KeyError, RecursionError) as error:
         tally.look("edition.json", [f"is no edition: {error}"])
-    try:
-        _document(sealed, "funnel.json")
-        tally.look("funnel.json")
-    except (ValueError, KeyError, RecursionError) as error:
-        tally.look("funnel.json", [f"cannot be read: {error}"])
+    for name in ("funnel.json", "devices.json"):
+        try:
+            _document(sealed, name)
+            tally.look(name)
+        except (ValueError, KeyError, RecursionError) as error:
+            tally.look(name, [f"cannot be read: {error}"])
     for table in (*SCHEMAS, "agent_view"):
         reader = readers.get(table, _json_object)
         read[table] = []
