@@ -121,4 +121,4 @@ def _settle(site: Site, me: Account, row: Derivation, question: Question, form: 
     raw = [e.event for e in site.desk.entries(row.arxiv_id)]
     last = last_of(ADJUDICATION, settles, raw)
     shown = text_of(form, "after", 64) if settles == question else (last.id if last else "")
-    _decide(site, event, settles, shown, form)
+    _decide(site, event, settles, shown, form, ADJUDICATION)

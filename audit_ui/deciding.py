@@ -23,7 +23,7 @@ from pipeline.derivation import Derivation
 from pipeline.events import QUESTIONS, Event, Question, explain, fold, moment
 from pipeline.evidence import Signal
 from pipeline.record import stamp
-from pipeline.turns import Conflict, last_of
+from pipeline.turns import ADJUDICATION, Conflict, last_of
 
 
 def answer(site: Site, request: Request, me: Account, form: FormData) -> Response:
@@ -104,12 +104,12 @@ def _after(site: Site, row: Derivation) -> str:
     return now if latest is None or moment(now) > latest else stamp(latest + timedelta(microseconds=1))
 
 
-def _decide(site: Site, event: Event, question: str, after: str, form: FormData) -> None:
+def _decide(site: Site, event: Event, question: str, after: str, form: FormData, line: str | None = None) -> None:
     opened = [i for i in text_of(form, "opened", 8000).split() if len(i) == 64][:100]
     spent = text_of(form, "active_ms", 12)
     active = min(int(spent), 4 * 3600 * 1000) if spent.isdecimal() else 0
     try:
-        site.desk.turns.decide(event, question, after, active, opened)
+        site.desk.turns.decide(event, question, after, line=line, active_ms=active, opened=opened)
     except Conflict as conflict:
         raise Refused(
             409,
@@ -157,13 +157,13 @@ def undo(site: Site, request: Request, me: Account, form: FormData) -> Response:
     if found is None or found.question is None or row is None:
         return site.message(request, me, 404, "You made no such decision about a row of this pool.")
     raw = [e.event for e in site.desk.entries(found.paper)]
-    line = found.who if found.kind == "answer" else "(adjudication)"
+    line = found.who if found.kind == "answer" else ADJUDICATION
     try:
         if found.id not in {e.id for e in fold(site.desk.entries(found.paper))}:
             raise Refused(409, "That decision was taken back already.")
         last = last_of(line, found.question, raw)
         event = Event(kind="undo", paper=found.paper, who=me.name, at=_after(site, row), undoes=found.id)
-        _decide(site, event, found.question, last.id if last else "", form)
+        _decide(site, event, found.question, last.id if last else "", form, line)
     except Refused as refused:
         values = panel(site, me, row, found.question, **refused.shown)
         return _shown(site, request, me, row, values, refused.status)

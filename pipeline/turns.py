@@ -63,10 +63,22 @@ class Turns:
         except sa.exc.DBAPIError:  # another process made it between our look and our CREATE
             metadata.create_all(ledger.engine)
 
-    def decide(self, event: Event, question: str, after: str, active_ms: int = 0, opened: Sequence[str] = ()) -> Entry:
-        """Append one decision, undo or adjudication about `question`. `after`: id of the last event of its line that
-        was shown, or "". Raises Conflict where there is a later one; then nothing is written."""
-        line = ADJUDICATION if event.kind == "adjudicate" else event.who
+    def decide(
+        self,
+        event: Event,
+        question: str,
+        after: str,
+        *,
+        line: str | None = None,
+        active_ms: int = 0,
+        opened: Sequence[str] = (),
+    ) -> Entry:
+        """Append one decision about `question`, or the undo of one. `line` is the person's own, unless it is
+        `ADJUDICATION`; `after` the id of the last event of the line that was shown, or "".
+
+        Raises Conflict where there is a later one; then nothing is written.
+        """
+        line = line or event.who
 
         def beside(connection: sa.Connection, new: Sequence[Entry]) -> None:
             here = (entry_table.c.edition == self.ledger.edition) & (entry_table.c.paper == event.paper)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import html
+import io
 import re
 from dataclasses import replace
 from datetime import timedelta
@@ -13,9 +14,12 @@ import pytest
 import sqlalchemy as sa
 from starlette.testclient import TestClient
 
+from assets.cli import main
+from assets.ui import secret
 from audit_ui.security import COOKIE, DOOR, MAX_POST, BindError, check_binding, inside
 from pipeline.accounts import GUESSES, SESSION, AccountError, Accounts, accounts
 from pipeline.evidence import Receipt
+from pipeline.store import Store
 from tests.audit_ui.conftest import PASSWORD, World, build, hidden
 from tests.release import made
 
@@ -325,3 +329,27 @@ def test_passwords_are_kept_as_salted_hashes_and_must_be_long(world: World) -> N
 def test_agreement_is_not_shown_to_blind_readers(world: World) -> None:
     assert world.person("ann").browser.get("/agreement").status_code == 403
     assert world.person("cyd", "adjudicator").browser.get("/agreement").status_code == 200
+
+
+def test_the_command_refuses_to_listen_in_the_clear_and_makes_accounts_from_a_pipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = ["--store", str(tmp_path)]
+    assert main([*store, "ui", "--no-dagster", "--audit-host", "0.0.0.0"]) == 1
+    assert "does not listen on 0.0.0.0 in the clear" in capsys.readouterr().err
+    for password, code in (("short", 1), (PASSWORD, 0), (PASSWORD, 1)):
+        monkeypatch.setattr("sys.stdin", io.StringIO(f"{password}\n"))
+        assert main([*store, "audit", "user", "add", "ann", "--role", "adjudicator"]) == code
+    said = capsys.readouterr()
+    assert "ann may enter the audit page as adjudicator" in said.out
+    assert "at least 12 characters" in said.err
+    assert "ann has an account already" in said.err
+    assert PASSWORD not in said.out + said.err
+
+
+def test_the_secret_that_signs_cookies_is_made_once_and_only_its_owner_reads_it(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    made_ = secret(store)
+    assert len(made_) == 64
+    assert secret(store) == made_
+    assert (tmp_path / "audit-secret").stat().st_mode & 0o077 == 0

@@ -50,6 +50,7 @@ def test_a_row_that_needs_one_reader_takes_no_second(world: World) -> None:
     assert "needs no further reader" in refused.text
 
 
+@pytest.mark.slow
 def test_an_overturn_asks_for_a_second_reader(world: World) -> None:
     ann, bob, paper = world.person("ann"), world.person("bob"), row_of(world, twice=False)
     overturns_code(ann, paper)
@@ -108,6 +109,11 @@ def test_a_disagreement_goes_to_a_third_person_with_both_sides_in_view(world: Wo
     assert (found.standing.state, found.tier) == ("decided", "Run")
     again = cyd.posts(f"/adjudicate/{paper}", fields | {"why": "in another window"})
     assert (again.status_code, "Nothing was written" in again.text) == (409, True)
+    event = next(e.event.id for e in world.site.desk.entries(paper) if e.event.kind == "adjudicate")
+    assert f'value="{event}"' in cyd.browser.get(f"/adjudicate/{paper}").text
+    assert cyd.posts("/undo", {"csrf": cyd.csrf, "event": event}).status_code == 204
+    world.site.desk.fresh()
+    assert world.site.desk.audited(world.row(paper)).standing.state == "disputed"
     assert verify_chain(world.site.desk.ledger.entries(), world.given.edition.name) == []
 
 
@@ -137,6 +143,7 @@ def test_who_adjudicates_reads_no_rows_and_who_reads_does_not_settle(world: Worl
     assert not world.site.desk.entries(paper)
 
 
+@pytest.mark.slow
 def test_a_conflict_of_interest_hands_the_row_on_and_stays(world: World) -> None:
     ann, bob, paper = world.person("ann"), world.person("bob"), row_of(world, twice=False)
     ann.posts(f"/place/{paper}", {"csrf": ann.csrf, "state": "conflict"})
@@ -149,6 +156,7 @@ def test_a_conflict_of_interest_hands_the_row_on_and_stays(world: World) -> None
     assert paper not in taken
 
 
+@pytest.mark.slow
 def test_a_parked_row_waits_until_its_reader_comes_back(world: World) -> None:
     ann, paper = world.person("ann"), row_of(world)
     ann.agrees(paper, "code_available")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from audit_ui.flow import BLIND
 from pipeline.audit import Audited
 from pipeline.evidence import Outcome, Receipt
@@ -211,6 +213,7 @@ def test_a_probe_made_again_shows_the_difference_and_changes_nothing(tmp_path: P
     assert ann.posts(f"/recheck/{paper}", {"csrf": ann.csrf, "receipt": foreign.id}).status_code == 404
 
 
+@pytest.mark.slow
 def test_eight_made_rows_come_before_the_first_real_one(tmp_path: Path) -> None:
     world = build(tmp_path, calibrate=True)
     ann, paper = world.person("ann"), run_row(world)

@@ -183,7 +183,7 @@ def test_gates_forks_and_foreign_places_are_told_as_facts(sound: Row_) -> None:
 _numbers = count()
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_interleaving_of_decisions_and_undos_verifies_and_folds_plainly(
     tmp_path: Path, data: st.DataObject
