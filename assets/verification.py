@@ -1,4 +1,5 @@
-"""`reclaim verify` beyond a release's folder: receipts replayed from an evidence pack, and receipts probed anew."""
+"""`reclaim verify` beyond a release's folder: receipts and readings replayed from an evidence pack, receipts probed
+anew."""
 
 from __future__ import annotations
 
@@ -30,9 +31,10 @@ def command(arguments: argparse.Namespace) -> int:
     """Print the report; 0 where every check passed. Drift that changes no label is a note."""
     also: list[Look] = []
     if arguments.replay:
+        from classifiers.replay import readings
         from pipeline.sources.replay import replay
 
-        also.append(replay)
+        also += [replay, readings]
     if arguments.live is not None:
         also.append(lambda case, pack: _live(case, pack, arguments))
     report = verify(

@@ -221,22 +221,20 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> tuple[Budget, f
 
 @dataclass
 class Account:
-    """One paper's account: its bounds, and what its turns took. `seconds` counts from the episode's first turn."""
+    """One paper's account: its bounds, and what its turns took."""
 
     budget: Budget
     spent: Spent = field(default_factory=Spent)
 
-    def short(self, ahead: Spent, seconds: float, times: int = 1) -> LimitName | None:
-        """The bound that `times` further turns like `ahead` would break, or None."""
+    def short(self, ahead: Spent, *, late: bool = False, times: int = 1) -> LimitName | None:
+        """The bound that `times` further turns like `ahead` would break, or None. `late`: the clock allows them not."""
         tokens = self.spent.tokens + times * ahead.tokens
         money = self.spent.micro_usd + times * ahead.micro_usd
         if self.budget.tokens is not None and tokens > self.budget.tokens:
             return "token_limit"
         if self.budget.micro_usd is not None and money > self.budget.micro_usd:
             return "money_limit"
-        if self.budget.seconds is not None and seconds > self.budget.seconds * (1 if times == 1 else LAST_CALL):
-            return "time_limit"
-        return None
+        return "time_limit" if late else None
 
     def add(self, turn: Spent) -> None:
         self.spent += turn

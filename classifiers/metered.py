@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,7 +11,7 @@ from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
-from classifiers.budget import Account, PaperLimit, Spent
+from classifiers.budget import LAST_CALL, Account, PaperLimit, Spent
 from classifiers.endpoints import Endpoint
 from classifiers.toolbox import Desk
 from classifiers.turns import RememberingModel
@@ -21,20 +22,32 @@ from pipeline.evidence import Json
 class MeteredModel(WrapperModel):
     """Counts every turn of one episode, remembered ones too, and refuses the turn that the paper's budget cannot bear.
 
-    When the budget bears one more turn and no second, the desk is told, and that turn is offered no tool.
+    When the budget bears one more turn and no second, the desk is told, and that turn is offered no tool. `late` says
+    after how many turns the clock left one turn (`last_call`) or none (`over`): a replay is given it and asks no clock.
     """
 
-    def __init__(self, wrapped: RememberingModel, endpoint: Endpoint, desk: Desk, output: str) -> None:
+    def __init__(
+        self,
+        wrapped: RememberingModel,
+        endpoint: Endpoint,
+        desk: Desk,
+        output: str,
+        late: Mapping[str, int] | None = None,
+    ) -> None:
         super().__init__(wrapped)
         self.remembering, self.endpoint, self.desk, self.output = wrapped, endpoint, desk, output
         self.account = Account(desk.limits.budget)
         self.began: datetime | None = None
+        self.replayed, self.late = late is not None, dict(late or {})
 
-    @property
-    def seconds(self) -> float:
-        now = self.endpoint.clock.now()
-        self.began = self.began or now
-        return (now - self.began).total_seconds()
+    def _late(self, which: str, share: float) -> bool:
+        bound, taken = self.desk.limits.budget.seconds, self.account.spent.requests
+        if bound is not None and not self.replayed and which not in self.late:
+            now = self.endpoint.clock.now()
+            self.began = self.began or now
+            if (now - self.began).total_seconds() > share * bound:
+                self.late[which] = taken
+        return taken >= self.late.get(which, taken + 1)
 
     async def request(
         self,
@@ -43,14 +56,12 @@ class MeteredModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         ahead = self.endpoint.ahead(messages, model_request_parameters)
-        seconds = self.seconds
-        if limit := self.account.short(ahead, seconds):
+        if limit := self.account.short(ahead, late=self._late("over", 1.0)):
             spent = self.account.spent
             raise PaperLimit(
                 limit,
-                f"{spent.tokens} tokens, {spent.micro_usd} micro-dollars and {seconds:.0f} s went into "
-                f"{spent.requests} turns; the next would take up to {ahead.tokens} tokens and {ahead.micro_usd} "
-                "micro-dollars",
+                f"{spent.tokens} tokens and {spent.micro_usd} micro-dollars went into {spent.requests} turns; the next "
+                f"would take up to {ahead.tokens} tokens and {ahead.micro_usd} micro-dollars",
             )
         self.endpoint.purse.measured(self.account.spent)
         response = await super().request(messages, model_settings, model_request_parameters)
@@ -64,13 +75,16 @@ class MeteredModel(WrapperModel):
             output_tokens=ahead.output_tokens,
             micro_usd=ahead.micro_usd,
         )
-        self.desk.short = self.account.short(after, self.seconds, times=2)
+        self.desk.short = self.account.short(after, late=self._late("last_call", LAST_CALL), times=2)
         return response
 
     def told(self, prompt: str, cut: tuple[str, ...]) -> dict[str, Json]:
-        """The account as an episode carries it: nothing in it depends on when or how often it was run."""
+        """The account as an episode carries it: nothing in it depends on when or how often it was run, but for `late`
+        where time ran out.
+        """
         spent = self.account.spent
-        return {
+        late: dict[str, Json] = {"late": dict(self.late)} if self.late else {}
+        return late | {
             "model": self.endpoint.address.name,
             "prompt": prompt,
             "cut": list(cut),

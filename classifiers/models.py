@@ -25,7 +25,7 @@ __all__ = ["Classifier", "NoSuchModel", "Way", "limits_of", "model_for"]
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Classifier:
     """`id` names model, prompt or policy, and guide. Rules have `model`, which makes the conversation's other side for
-    one paper; a language model has `endpoint`.
+    one paper; a language model has `endpoint`. `late` tells a replay when the clock ended a paper (`MeteredModel`).
     """
 
     id: str
@@ -33,6 +33,7 @@ class Classifier:
     endpoint: Endpoint | None = None
     style: str = "ours"
     turns: Callable[[str], Turns] = field(default=lambda paper: MemoryTurns())
+    late: Callable[[str], Mapping[str, int] | None] = field(default=lambda paper: None)
 
     def check(self) -> None:
         """Refuse a run that cannot be paid for or asked, before its first request. Raises Stopped or NoSuchModel."""

@@ -8,9 +8,10 @@ ask for is a difference.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +29,7 @@ from pipeline.release.folder import same
 from pipeline.release.pack import BLOBS, Pack, PackError
 from pipeline.release.report import Report, Tally
 from pipeline.sources.clocks import SimulatedClock
-from pipeline.sources.probes import PaperFacts, Probes
+from pipeline.sources.probes import TOOLS, PaperFacts, Probed, Probes
 from pipeline.sources.recorder import Recorder
 from pipeline.store import Store
 
@@ -92,7 +93,7 @@ class Memory:
 
     def __init__(self, edition: Edition, pack: Pack, folder: Path) -> None:
         self._pack = pack
-        self._store = Store(folder, "sqlite://")
+        self._store = Store(folder)  # in a file, since a loop calls its tools from any thread
         self._store.blobs = PackBlobs(pack)
         self._recorder = Recorder(
             self._store,
@@ -119,6 +120,29 @@ class Memory:
         given = (paper, self._recorder, supplement, facts, self._walls)
         return Tools(Probes(*given), Probes(*given, _TOKEN))
 
+    def recall(self, receipt: Receipt | None, tools: Tools, tool: str, arguments: Mapping[str, Json]) -> Probed:
+        """What a tool gives at the moment of a receipt, or, where it gives that at none, at its last; without a receipt,
+        what it gives without the world. Raises NotRecorded.
+        """
+        first: Probed | NotRecorded | None = None
+        for held in ((),) if receipt is None else self._moments(receipt):
+            try:
+                again = self._again(held, tools, tool, arguments)
+            except NotRecorded as missing:
+                first = first or missing
+                continue
+            if receipt is None or not any(self._unlike(receipt, again.receipt)):
+                return again
+            first = first or again
+        if isinstance(first, Probed):
+            return first
+        raise first or NotRecorded(f"{tool} {canonical(dict(arguments))[:300]} is not in the record")
+
+    def _again(self, held: Sequence[Sighting], tools: Tools, tool: str, arguments: Mapping[str, Json]) -> Probed:
+        self._hold_only(held)
+        probes = tools.known if any(seen.exchange.authenticated for seen in held) else tools.stranger
+        return probes.call(tool, arguments)
+
     def differences(self, receipt: Receipt, tools: Tools) -> list[str]:
         """What the tool does not give again at any moment at which the receipt can have been made.
 
@@ -130,10 +154,8 @@ class Memory:
         return [] if not first or not all(tries) else first
 
     def _difference(self, receipt: Receipt, tools: Tools, held: Sequence[Sighting]) -> list[str]:
-        self._hold_only(held)
-        probes = tools.known if any(seen.exchange.authenticated for seen in held) else tools.stranger
         try:
-            again = probes.call(receipt.tool, receipt.arguments).receipt
+            again = self._again(held, tools, receipt.tool, receipt.arguments).receipt
         except NotRecorded as missing:
             return [str(missing)]
         except Exception as fault:  # forged arguments or evidence may break a tool in any way
@@ -179,6 +201,30 @@ class Memory:
             named = [self._pack.exchanges.get(id_) for id_ in idle]
             asked = ", ".join(f"{e.method} {e.url}" if e else "one that is not in the pack" for e in named[:5])
             yield f"rests on exchanges that its tool does not ask for: {asked}" if idle else "asks in another order"
+
+
+class Recalled:
+    """A paper's tools as one of its episodes called them: each call is answered as it was then, in call order."""
+
+    def __init__(self, memory: Memory, tools: Tools, receipts: Sequence[Receipt]) -> None:
+        self._memory, self._tools = memory, tools
+        self._left = [r for r in receipts if no_call(r) != "not_probed"]
+
+    def __getattr__(self, tool: str) -> Callable[..., Probed]:
+        if tool not in TOOLS:
+            raise AttributeError(tool)
+        return lambda **arguments: self._call(tool, arguments)
+
+    def _call(self, tool: str, given: Mapping[str, Json]) -> Probed:
+        bound = inspect.signature(getattr(self._tools.stranger, tool)).bind(**given)
+        bound.apply_defaults()
+        spelled = (canonical(dict(given)), canonical(dict(bound.arguments)))
+        receipt = next((r for r in self._left if r.tool == tool and canonical(dict(r.arguments)) in spelled), None)
+        if receipt is not None:
+            self._left.remove(receipt)
+            if no_call(receipt) == "tool_crashed":
+                return Probed(receipt, {})
+        return self._memory.recall(receipt, self._tools, tool, given)
 
 
 class PackBlobs:

@@ -225,7 +225,7 @@ def test_an_account_never_grants_a_turn_that_would_break_its_bound(taken: list[t
     account = Account(Budget(tokens=bound))
     for read, written in taken:
         turn = Spent(requests=1, input_tokens=read, output_tokens=written)
-        if account.short(turn, 0) is None:
+        if account.short(turn) is None:
             account.add(turn)
     assert account.spent.tokens <= bound
 

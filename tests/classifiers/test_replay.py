@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from classifiers.agent import run_episode
+from classifiers.budget import Budget
 from classifiers.models import Way, limits_of, model_for
 from classifiers.replay import packed
+from classifiers.toolbox import Limits
 from classifiers.turns import RecordedTurns
 from pipeline.answers import Episode
 from pipeline.editions import Classifier, LanguageModel
@@ -19,7 +22,7 @@ from pipeline.release.pack import Pack, export
 from pipeline.store import Store
 from tests.bench.agent import kill_half_way
 from tests.classifiers.fake_openai import serving
-from tests.classifiers.readers import PRICED, SOURCE, good, searching
+from tests.classifiers.readers import PRICED, SOURCE, Reader, good, rest_slow, searching
 from tests.classifiers.toys import FakeProbes, paper_input, places
 
 TOLD = Classifier(model=f"openai:{PRICED}", llm=LanguageModel(seed=1))
@@ -53,6 +56,36 @@ def test_a_recorded_reading_is_replayed_from_its_pack_without_a_network(tmp_path
         pack.archive.close()
     again = export((), (), {}, [episode], store.blobs.get, tmp_path / "again.zip", turns)
     assert again.read_bytes() == place.read_bytes()
+
+
+@pytest.mark.parametrize(("wait", "answered"), rest_slow((30, True), (120, False)))
+def test_a_paper_that_time_ended_is_replayed_to_the_same_end_though_a_replay_takes_no_time(
+    tmp_path: Path, wait: float, answered: bool
+) -> None:
+    """The clock's word is kept: after which turn only the answer was left to give, and after which nothing."""
+    bound = Limits(rounds=30, budget=Budget(seconds=100))
+    with serving(searching(10_000)) as fake:
+        reader = Reader(fake)
+        inner = fake.script
+
+        def slow(told: dict[str, Any]) -> Any:
+            reader.clock.sleep(wait)
+            return inner(told)
+
+        fake.script = slow
+        episode = reader.read(limits=bound)
+        asked = fake.asked
+        blobs = Store(tmp_path / "store").blobs
+        turns = {key: blobs.put(reader.turns.kept[key]) for key in episode.account["turns"]}
+        pack = Pack.open(export((), (), {}, [episode], blobs.get, tmp_path / "pack.zip", turns))
+        try:
+            again = reader.read(packed(Classifier(model=f"openai:{PRICED}", llm=LanguageModel()), pack), limits=bound)
+        finally:
+            pack.archive.close()
+        assert fake.asked == asked
+    assert (episode.exit_reason, episode.answer is not None) == ("time_limit", answered)
+    assert episode.account["late"]
+    assert again.to_json() == episode.to_json()
 
 
 @pytest.mark.slow

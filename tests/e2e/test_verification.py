@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from classifiers.replay import CHECK as READINGS
+from classifiers.replay import readings
 from pipeline.evidence import Receipt
 from pipeline.offline.server import OfflineWorld
 from pipeline.offline.transports import WorldTransport
@@ -57,9 +59,30 @@ def test_every_receipt_of_a_release_is_replayed_without_a_network(
     (folder,) = finished.releases()
     capsys.readouterr()
     assert finished.run("verify", str(folder), "--evidence", str(pack), "--replay", "--json") == 0
-    check = checks_of(report_of(capsys))[replay.CHECK]
-    assert check["checked"] == len(finished.rows("receipts")) > 20
-    assert check["failures"] == []
+    checks = checks_of(report_of(capsys))
+    assert checks[replay.CHECK]["checked"] == len(finished.rows("receipts")) > 20
+    assert checks[READINGS]["checked"] >= len(finished.rows("rows")) > 5
+    assert checks[replay.CHECK]["failures"] == checks[READINGS]["failures"] == []
+
+
+def test_an_episode_that_its_evidence_does_not_give_is_told_apart(finished: Tiny, pack: Path, tmp_path: Path) -> None:
+    """An answer changed by hand, and a receipt that no call of the reading made."""
+    opened = Pack.open(pack)
+    try:
+        sound = [one for one in opened.episodes.values() if one.answer is not None and len(one.receipts) > 2]
+        said, asked = sorted(sound, key=lambda one: one.paper)[:2]
+        assert said.answer is not None
+        forged = {
+            said.paper: replace(said, answer=said.answer.model_copy(update={"mre_config": "another one"})),
+            asked.paper: replace(asked, receipts=asked.receipts[1:]),
+        }
+        lying = replace(opened, episodes={p: forged.get(p, e) for p, e in opened.episodes.items()})
+        report = verify(finished.releases()[0], also=(lambda case, _: readings(case, lying),))
+    finally:
+        opened.archive.close()
+    (check,) = [check for check in report.checks if check.name == READINGS]
+    assert {failure.where for failure in check.failures} == {said.paper, asked.paper}
+    assert any(f.where == said.paper and f.message.startswith("answer is") for f in check.failures)
 
 
 def test_every_row_of_a_release_is_read_again_from_sources_and_episodes(
