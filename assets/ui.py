@@ -147,7 +147,8 @@ def command(arguments: argparse.Namespace) -> int:
         hosts = tuple(filter(None, (arguments.behind_proxy, arguments.audit_host)))
         secure = tls or bool(arguments.behind_proxy)
         made = page(work, hosts=hosts, secure=secure, share=arguments.share, dagster=dagster)
-        made.state.site.desk.pool  # noqa: B018  # an edition without a pool is told now, not at the first request
+        made.state.site.desk.fresh()  # an edition without a pool is told now, not at the first request
+        threading.Thread(target=made.state.site.desk.warm, daemon=True).start()
         child = None if arguments.no_dagster else _dagster(root, arguments.port, own)
         if child is not None:
             print(f"Dagster: {dagster}", file=sys.stderr)

@@ -3,6 +3,7 @@ here."""
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 import threading
 from collections import OrderedDict, defaultdict
@@ -23,6 +24,8 @@ from pipeline.derivation import Derivation, Rules
 from pipeline.doubts import Doubt, doubts
 from pipeline.events import Entry, Event, Question, fold, fold_order, moment
 from pipeline.ledger import Ledger
+from pipeline.paper import NoPaper
+from pipeline.store import StoreError
 from pipeline.turns import Turns
 
 ALL: tuple[Question, ...] = BLIND + PROPOSED
@@ -85,7 +88,7 @@ class Desk:
         self._read: dict[str, int] = {}
         self._by_paper: defaultdict[str, list[Entry]] = defaultdict(list)
         self._by_who: defaultdict[str, list[Event]] = defaultdict(list)
-        self._papers, self._splits = Kept(64), Kept(2)
+        self._papers, self._splits = Kept(400), Kept(2)
         self._audited, self._readings, self._folded = Kept(2000), Kept(10_000), Kept(2000)
         self._pool: Pool | None = None
 
@@ -141,6 +144,13 @@ class Desk:
             return Shown(paper.title or row.inputs.title, show.blocks(paper, row), found)
 
         return self._papers.get((pool.print, row.arxiv_id, row.row_hash), make)
+
+    def warm(self) -> None:
+        """Read every paper of the pool once, so that its page need not wait for that. A paper that cannot be read says
+        so on its page."""
+        for row in self.pool.rows:
+            with contextlib.suppress(StoreError, NoPaper):
+                self.shown(row)
 
     def band(self, row: Derivation) -> str:
         return compute.band(row.hours, self.given.edition.band_edges_hours) or "?"
