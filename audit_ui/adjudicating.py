@@ -15,10 +15,10 @@ from audit_ui.deciding import _after, _decide, _event, _question
 from audit_ui.site import Site, goes_to, text_of
 from pipeline.accounts import Account
 from pipeline.audit import overturns, support, verdict
+from pipeline.deciding import ADJUDICATION, last_of
 from pipeline.derivation import Derivation
 from pipeline.events import CANNOT_TELL, SIGNALS, Event, Question, fold
 from pipeline.evidence import Signal
-from pipeline.turns import ADJUDICATION, last_of
 
 
 def page(site: Site, request: Request, me: Account) -> Response:
@@ -45,7 +45,7 @@ def _values(site: Site, row: Derivation, notice: str = "", draft: dict[str, Any]
     entries = desk.entries(row.arxiv_id)
     raw = [e.event for e in entries]
     open_ = desk.disputed(row, desk.places())
-    work = {turn.event: turn for turn in desk.turns.all() if turn.paper == row.arxiv_id}
+    work = {done.event: done for done in desk.deciding.all() if done.paper == row.arxiv_id}
     receipts = show.receipts(site.given.store, row, desk.pool.receipts)
     return {
         "row": row,

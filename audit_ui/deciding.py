@@ -19,11 +19,11 @@ from audit_ui.site import Site, by_htmx, goes_to, text_of
 from pipeline.accounts import Account
 from pipeline.assignments import FIRST, SECOND, Taken
 from pipeline.audit import support
+from pipeline.deciding import ADJUDICATION, Conflict, last_of
 from pipeline.derivation import Derivation
 from pipeline.events import QUESTIONS, Event, Question, explain, fold, moment
 from pipeline.evidence import Signal
 from pipeline.record import stamp
-from pipeline.turns import ADJUDICATION, Conflict, last_of
 
 
 def answer(site: Site, request: Request, me: Account, form: FormData) -> Response:
@@ -109,7 +109,7 @@ def _decide(site: Site, event: Event, question: str, after: str, form: FormData,
     spent = text_of(form, "active_ms", 12)
     active = min(int(spent), 4 * 3600 * 1000) if spent.isdecimal() else 0
     try:
-        site.desk.turns.decide(event, question, after, line=line, active_ms=active, opened=opened)
+        site.desk.deciding.decide(event, question, after, line=line, active_ms=active, opened=opened)
     except Conflict as conflict:
         raise Refused(
             409,

@@ -1,4 +1,4 @@
-"""What the pages read: the pool, the ledger as far as it has grown, places, turns. Reads are kept; nothing is decided
+"""What the pages read: the pool, the ledger as far as it has grown, places, work. Reads are kept; nothing is decided
 here."""
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from pipeline import compute
 from pipeline.accounts import Account, Accounts
 from pipeline.assignments import FIRST, SECOND, Assignments, Place, Row, drawn_twice, next_for, second_scope
 from pipeline.audit import Audited, audit, replay
+from pipeline.deciding import Deciding
 from pipeline.derivation import Derivation, Rules
 from pipeline.doubts import Doubt, doubts
 from pipeline.events import Entry, Event, Question, fold, fold_order, moment
 from pipeline.ledger import Ledger
 from pipeline.paper import NoPaper
 from pipeline.store import StoreError
-from pipeline.turns import Turns
 
 ALL: tuple[Question, ...] = BLIND + PROPOSED
 T = TypeVar("T")
@@ -82,7 +82,7 @@ class Desk:
         self.given = given
         self.ledger = Ledger(given.store.engine, given.edition.name, given.site)
         self.accounts = Accounts(given.store.engine)
-        self.turns = Turns(self.ledger)
+        self.deciding = Deciding(self.ledger)
         self.assignments = Assignments(given.store.engine, given.edition.name)
         self._lock = threading.Lock()
         self._read: dict[str, int] = {}
@@ -247,7 +247,7 @@ class Desk:
         decided = sum(self.audited(r).standing.state == "decided" for r in rows)
         finished = self.finished(places)
         people = sorted({p.who for p in places.values() if p.held})
-        spent = self.turns.spent()
+        spent = self.deciding.spent()
         whole = [spent[key] for key in finished if spent.get(key)]
         pace = statistics.median(whole) if whole else None
         second = [p for p, scope in self.scopes().items() if scope] if len(self.accounts.all()) > 1 else []

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pipeline.audit import overturns
+from pipeline.deciding import last_of
 from pipeline.derivation import Derivation
 from pipeline.events import CANNOT_TELL, SIGNALS, Entry, Event, Question, fold
-from pipeline.turns import last_of
 
 BLIND: tuple[Question, ...] = (
     "code_available", "dataset_available", "weights_available", "dataset_is_standard", "kind", "needs",

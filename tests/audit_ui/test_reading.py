@@ -9,8 +9,8 @@ import pytest
 
 from audit_ui.flow import BLIND
 from pipeline.audit import Audited
+from pipeline.deciding import Deciding
 from pipeline.evidence import Outcome, Receipt
-from pipeline.turns import Turns
 from tests.audit_ui.conftest import Person, World, build, hidden
 from tests.release import made
 
@@ -183,7 +183,7 @@ def test_work_is_measured_and_kept_with_the_decision(world: World) -> None:
     ann, paper = world.person("ann"), run_row(world)
     opened = world.row(paper).inputs.receipts[0]
     ann.says(paper, "code_available", "yes", active_ms="4200", opened=f"{opened} nonsense")
-    (turn,) = Turns(world.site.desk.ledger).all()
+    (turn,) = Deciding(world.site.desk.ledger).all()
     assert (turn.who, turn.active_seconds, turn.opened) == ("ann", 4.2, (opened,))
 
 

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from pipeline.assignments import Assignments, Place, Row, Taken, drawn_twice, next_for
 from pipeline.calibration import examples, exercises
+from pipeline.deciding import Conflict, Deciding, last_of
 from pipeline.derivation import Derivation, Rules, derive
 from pipeline.doubts import doubts
 from pipeline.events import QUESTIONS, Event, fold, value_problem, verify_chain
 from pipeline.evidence import Outcome, Receipt
 from pipeline.ledger import Ledger
 from pipeline.store import Store
-from pipeline.turns import Conflict, Turns, last_of
 from tests.release import made
 
 ROWS = [Row(paper=f"p{n}", row_hash="h", stratum=("Run" if n % 3 else "Retrain", f"b{n % 4}")) for n in range(60)]
@@ -190,7 +190,7 @@ def test_any_interleaving_of_decisions_and_undos_verifies_and_folds_plainly(
 ) -> None:
     store = Store(tmp_path)
     name = f"made-{next(_numbers)}"
-    moves = Turns(Ledger(store.engine, name))
+    moves = Deciding(Ledger(store.engine, name))
     plain: list[Event] = []
     for n in range(data.draw(st.integers(1, 12))):
         who, question = data.draw(st.sampled_from(["ann", "bob"])), data.draw(st.sampled_from(["kind", "hours"]))

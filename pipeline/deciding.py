@@ -21,8 +21,8 @@ ADJUDICATION = "(adjudication)"
 """In the place of a person's name: adjudications of one question are one line, whoever makes them."""
 
 metadata = sa.MetaData()
-turns = sa.Table(
-    "audit_turns",
+work = sa.Table(
+    "audit_work",
     metadata,
     sa.Column("edition", sa.String(128), primary_key=True),
     sa.Column("paper", sa.String(64), primary_key=True),
@@ -45,7 +45,7 @@ class Conflict(Exception):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Turn:
+class Work:
     """The work behind one decision: seconds with the page in view and the person at it, and receipts they opened."""
 
     event: str
@@ -55,7 +55,7 @@ class Turn:
     opened: tuple[str, ...]
 
 
-class Turns:
+class Deciding:
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         try:
@@ -99,25 +99,25 @@ class Turns:
                 "active_ms": active_ms,
                 "opened": canonical(list(opened)),
             }
-            connection.execute(sa.insert(turns).values(row))
+            connection.execute(sa.insert(work).values(row))
 
         (entry,) = self.ledger.append([event], beside)
         return entry
 
     def spent(self) -> dict[tuple[str, str], float]:
         """Active seconds by paper and person."""
-        total = sa.func.sum(turns.c.active_ms)
-        query = sa.select(turns.c.paper, turns.c.who, total).where(turns.c.edition == self.ledger.edition)
+        total = sa.func.sum(work.c.active_ms)
+        query = sa.select(work.c.paper, work.c.who, total).where(work.c.edition == self.ledger.edition)
         with self.ledger.engine.connect() as connection:
-            rows = connection.execute(query.group_by(turns.c.paper, turns.c.who)).all()
+            rows = connection.execute(query.group_by(work.c.paper, work.c.who)).all()
         return {(paper, who): float(ms) / 1000 for paper, who, ms in rows}
 
-    def all(self) -> list[Turn]:
-        query = sa.select(turns).where(turns.c.edition == self.ledger.edition).order_by(turns.c.event)
+    def all(self) -> list[Work]:
+        query = sa.select(work).where(work.c.edition == self.ledger.edition).order_by(work.c.event)
         with self.ledger.engine.connect() as connection:
             rows = connection.execute(query).mappings().all()
         return [
-            Turn(
+            Work(
                 event=row["event"],
                 paper=row["paper"],
                 who=row["who"],
