@@ -143,7 +143,7 @@ def closing(work: Workplace, end: End) -> str:
 def what_if(work: Workplace, changes: Mapping[str, object]) -> str:
     """The pool under other settings beside the pool as it is."""
     from assets import classification
-    from pipeline.release.compose import candidate
+    from pipeline.replacement import candidate
     from pipeline.selection import what_if as compare
 
     receipts = classification.receipts_of(work)

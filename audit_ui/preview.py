@@ -12,7 +12,7 @@ from pipeline import compute
 from pipeline.audit import Audited, audit
 from pipeline.derivation import Derivation, Rules
 from pipeline.events import Event
-from pipeline.release.compose import candidate
+from pipeline.replacement import candidate
 from pipeline.selection import pool as select_pool
 
 

@@ -118,6 +118,8 @@ class Event(BaseModel):
     row_hash: str | None = None
     undoes: str | None = None
     guide: int | None = None
+    mode: Literal["unblinded"] | None = None
+    identity: Literal["asserted"] | None = None
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -133,6 +135,8 @@ class Event(BaseModel):
             raise ValueError(f"{self.kind} has no question")
         if (self.kind == "answer") != (self.phase is not None):
             raise ValueError("an answer, and nothing else, has a phase: blind or revised")
+        if self.mode == "unblinded" and self.phase == "blind":
+            raise ValueError("an answer that was given with the verdict in sight is not blind")
         if (self.kind == "undo") != (self.undoes is not None):
             raise ValueError("an undo, and nothing else, names the event it undoes")
         if self.kind not in ("answer", "undo") and not self.why:
@@ -284,9 +288,14 @@ def merge(*chains: Iterable[Entry]) -> list[Entry]:
     return fold_order(places.values())
 
 
-def head(entries: Iterable[Entry]) -> str:
-    """One hash for the state of all chains."""
+def ends(entries: Iterable[Entry]) -> tuple[tuple[str, int, str], ...]:
+    """The last entry of each site's chain: site, sequence number, hash."""
     last: dict[str, Entry] = {}
     for entry in sorted(entries, key=lambda e: e.seq):
         last[entry.site] = entry
-    return digest([[site, last[site].seq, last[site].hash] for site in sorted(last)])
+    return tuple((site, last[site].seq, last[site].hash) for site in sorted(last))
+
+
+def head(entries: Iterable[Entry]) -> str:
+    """One hash for the state of all chains."""
+    return digest([list(end) for end in ends(entries)])

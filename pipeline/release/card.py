@@ -146,6 +146,8 @@ def _body(contents: Contents) -> Iterator[str]:
         words = sorted({word for counter in found.values() for word in counter})
         yield from ("", f"**{split}**, signals by value and verification:", "")
         yield from _table(("signal", *words), [(str(s), *(str(found[str(s)][w]) for w in words)) for s in Signal])
+    yield from _section("How far people agree")
+    yield from _agreement(contents.agreement)
     yield from _section("From the index to the splits")
     yield ""
     yield from _table(("papers", "are"), [(str(n), what) for what, n in funnel_steps(contents)])
@@ -192,6 +194,49 @@ def _body(contents: Contents) -> Iterator[str]:
         "",
     )
     yield f"`{contents.canary}`"
+
+
+def _agreement(told: Mapping[str, Any]) -> Iterator[str]:
+    """What `agreement.json` measures: blind answers of a first and a second reader."""
+    yield ""
+    if not told["measured"]:
+        yield "Agreement was not measured: no row was answered blind by two people."
+        return
+    yield (
+        f"Two people answered {told['rows']} of the pool's {told['of']} rows before they saw the row's verdict and "
+        "without seeing each other. Kappa (Cohen) is low where nearly all answers are alike, so the commonest answer's "
+        "share stands beside it; undefined means that all answers were one and the same. Alpha (Krippendorff, nominal) "
+        "takes all readers of a row. Claim, target, bar and hours are judged as proposals and measure nothing here."
+    )
+    yield ""
+    measured = [(name, one) for name, one in told["questions"].items() if one["n"]]
+    yield from _table(
+        ("question", "rows", "agree", "kappa", "interval (95 %)", "alpha", "commonest answer"),
+        [
+            (
+                name,
+                str(one["n"]),
+                f"{one['percent']:.1f} %",
+                _coefficient(one["kappa"]),
+                "" if one["kappa_low"] is None else f"{one['kappa_low']:.2f} to {one['kappa_high']:.2f}",
+                _coefficient(one["alpha"]),
+                "{0}, {1:.1f} %".format(*_commonest(one["prevalence"])),
+            )
+            for name, one in measured
+        ],
+    )
+    yield from ("", "What the first reader said, and the second:", "")
+    cells = [(name, a, b, str(n)) for name, one in measured for a, b, n in one["confusion"]]
+    yield from _table(("question", "first", "second", "rows"), cells)
+
+
+def _coefficient(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.2f}"
+
+
+def _commonest(prevalence: Mapping[str, float]) -> tuple[str, float]:
+    answer = min(prevalence, key=lambda a: (-prevalence[a], a))
+    return answer, 100 * prevalence[answer]
 
 
 def _section(title: str) -> tuple[str, str]:

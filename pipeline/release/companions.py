@@ -22,7 +22,7 @@ from pipeline.release.tables import documents, tables
 
 COMPANIONS = (
     *("README.md", "ATTRIBUTION.md", "CITATION.cff", "croissant.json", "report.html", "score.py", "verify.py"),
-    *("hours.svg", "months.svg", "funnel.svg", "pool.svg"),
+    *("hours.svg", "months.svg", "funnel.svg", "pool.svg", "agreement.svg"),
 )
 
 
@@ -32,6 +32,7 @@ def contents(name: str, material: Material, made: Composition, ledger_head: str)
         name=name,
         edition=told["edition.json"],
         funnel=told["funnel.json"],
+        agreement=told["agreement.json"],
         lines=tables(material, made),
         edition_hash=material.edition.hash,
         ledger_head=ledger_head,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from pipeline.agreement import measure
 from pipeline.audit import Audited, Splits, audit, replay
 from pipeline.corpus import Exclusion
 from pipeline.derivation import Derivation, Inputs, Rules, derive
@@ -20,8 +21,9 @@ from pipeline.events import Entry, Event, explain, fold
 from pipeline.evidence import Json, Receipt
 from pipeline.release.agent_view import Figure
 from pipeline.release.rows import RowError, Split, published_row
+from pipeline.replacement import audited_pool, candidate
 from pipeline.row import Row
-from pipeline.selection import Candidate, Selection, Stratum, pool
+from pipeline.selection import Selection, Stratum, pool
 
 EARLY = ("corpus", "bundles", "sample", "classification")
 """Stages whose exclusions are recorded, not derived. An exclusion of `sample` is a paper beyond the last rank."""
@@ -53,11 +55,13 @@ class Material:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Composition:
-    """What follows from a material. `rows` by split, in the order of arXiv ids; `problems`: (paper, why no row)."""
+    """What follows from a material. `rows` by split, in the order of arXiv ids; `problems`: (paper, why no row);
+    `entered`: who came into the pool out of its reserve, in that order, and is among `audited`."""
 
     derivations: tuple[Derivation, ...]
     pool: Selection
     audited: tuple[Audited, ...]
+    entered: tuple[str, ...]
     events: tuple[Event, ...]
     splits: Splits
     rows: Mapping[Split, tuple[Row, ...]]
@@ -72,13 +76,7 @@ class Composition:
 
 def pool_of(derivations: Sequence[Derivation], edition: Edition) -> Selection:
     """The pool by rule, from every sampled paper with a row."""
-    return pool((candidate(row) for row in derivations), edition)
-
-
-def candidate(row: Derivation) -> Candidate:
-    """A classified row as the pool's selection sees it."""
-    paid = bool(row.inputs.paid_api or row.inputs.needs.get("paid_api"))
-    return Candidate(row.arxiv_id, row.tier, row.hours, paid, row.ineligible[0] if row.ineligible else None)
+    return pool(map(candidate, derivations), edition)
 
 
 def compose(material: Material) -> Composition:
@@ -87,16 +85,19 @@ def compose(material: Material) -> Composition:
     sample = sorted(material.sample, key=lambda i: i.arxiv_id)
     derivations = tuple(derive(inputs, material.receipts, rules) for inputs in sample)
     chosen_pool = pool_of(derivations, edition)
-    in_pool = set(chosen_pool.ids)
     events = tuple(fold(material.entries))
     by_paper: dict[str, list[Event]] = {}
     for event in events:
         by_paper.setdefault(event.paper, []).append(event)
-    audited = tuple(
-        audit(row, by_paper.get(row.arxiv_id, ()), material.receipts, rules)
-        for row in derivations
-        if row.arxiv_id in in_pool
+    by_id = {row.arxiv_id: row for row in derivations}
+    drawn, entered = audited_pool(
+        [by_id[i] for i in chosen_pool.ids],
+        [by_id[i] for i in chosen_pool.reserve],
+        edition,
+        lambda row: audit(row, by_paper.get(row.arxiv_id, ()), material.receipts, rules),
+        events,
     )
+    audited = tuple(sorted((*drawn, *entered), key=lambda a: a.arxiv_id))
     splits = replay(audited, edition, events)
     rows: dict[Split, tuple[Row, ...]] = {}
     problems: list[tuple[str, str]] = []
@@ -117,6 +118,7 @@ def compose(material: Material) -> Composition:
         derivations=derivations,
         pool=chosen_pool,
         audited=audited,
+        entered=tuple(row.arxiv_id for row in entered),
         events=events,
         splits=splits,
         rows=rows,
@@ -165,6 +167,7 @@ def funnel(material: Material, made: Composition) -> dict[str, Json]:
         "derived": len(made.derivations),
         "eligible": sum(d.eligible for d in made.derivations),
         "pool": len(made.pool.ids),
+        "entered": list(made.entered),
         "decided": sum(a.standing.state == "decided" for a in made.audited),
         "overturned": sum(bool(a.overturned) for a in made.audited),
         "eval": len(made.splits.eval),
@@ -181,6 +184,12 @@ def funnel(material: Material, made: Composition) -> dict[str, Json]:
             "dev": _short(made.splits.dev_by_rule),
         },
     }
+
+
+def agreement(material: Material, made: Composition) -> dict[str, Json]:
+    """How far people agree about the pool's rows as they now are."""
+    rows = {a.arxiv_id: a.derivation.row_hash for a in made.audited}
+    return measure(rows, made.events, material.edition.seed).to_json()
 
 
 def _stratum(s: Stratum) -> dict[str, Json]:

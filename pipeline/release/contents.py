@@ -21,11 +21,12 @@ SPLITS: Mapping[str, str] = {"eval": "test", "dev": "validation"}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Contents:
-    """A frozen release: its name, edition, funnel and tables, with the heads its manifest names."""
+    """A frozen release: its name, edition, funnel, agreement and tables, with the heads its manifest names."""
 
     name: str
     edition: Mapping[str, Json]
     funnel: Mapping[str, Json]
+    agreement: Mapping[str, Json]
     lines: Mapping[str, Lines]
     edition_hash: str
     ledger_head: str
@@ -154,6 +155,7 @@ def funnel_steps(contents: Contents) -> list[tuple[str, int]]:
         ("classified", told["derived"]),
         ("eligible", told["eligible"]),
         ("in the pool for people", told["pool"]),
+        ("entered it from the reserve", len(told["entered"])),
         ("decided by people", told["decided"]),
         ("in the eval split", told["eval"]),
         ("in the dev split", told["dev"]),

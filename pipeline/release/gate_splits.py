@@ -35,7 +35,7 @@ def caps_hold(case: Case) -> Check:
     tally = Tally("hours are within the caps")
     edition = case.material.edition
     hours = {row.arxiv_id: row.hours for row in case.made.derivations}
-    for paper in case.made.pool.ids:
+    for paper in (*case.made.pool.ids, *case.made.entered):
         tally.look(paper, _over(hours.get(paper), edition.pool_cap_hours, "pool"))
     for line in case.rows:
         tally.look(line["custom_id"], _over(line["audited_h100_hours"], edition.split_cap_hours, "split"))
@@ -69,16 +69,14 @@ def tiers_follow(case: Case) -> Check:
 
 def bands_follow(case: Case) -> Check:
     tally = Tally("bands follow from the hours")
+    edges = case.material.edition.band_edges_hours
     for line in case.rows:
-        band = compute.band(line["audited_h100_hours"], case.material.edition.band_edges_hours)
-        tally.look(
-            line["custom_id"],
-            [
-                f"{field} {line[field]}, its hours give {band}"
-                for field in ("h100_band", "selection_band")
-                if line[field] != band
-            ],
-        )
+        due = {
+            "selection_band": compute.band(line["h100_hours_estimate"], edges),  # what the pool was drawn on
+            "h100_band": compute.band(line["audited_h100_hours"], edges),
+        }
+        wrong = [f"{f} {line[f]}, its hours give {band}" for f, band in due.items() if line[f] != band]
+        tally.look(line["custom_id"], wrong)
     return tally.done()
 
 

@@ -15,6 +15,7 @@ _CAPTIONS = (
     ("months.svg", "When the papers of both splits were first posted."),
     ("funnel.svg", "From the index to the splits."),
     ("pool.svg", "The pool by tier and band."),
+    ("agreement.svg", "How far two people agree who answered the same rows blind."),
 )
 
 

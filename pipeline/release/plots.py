@@ -134,12 +134,36 @@ def _pool(axes: Axes, contents: Contents) -> None:
     axes.set_xlabel("rows of the pool; darker: a dearer band (" + ", ".join(found) + " H100-hours)")
 
 
+def _agreement(axes: Axes, contents: Contents) -> None:
+    """Percent agreement as a ring, kappa as a dot with its interval, per question; nothing where nobody read twice."""
+    told = contents.agreement["questions"]
+    names = [name for name in reversed(told) if told[name]["n"]]
+    for at, name in enumerate(names):
+        one = told[name]
+        axes.scatter([one["agreed"] / one["n"]], [at], s=30, facecolors="none", edgecolors=_COLOURS["Retrain"])
+        if one["kappa_low"] is not None:
+            axes.hlines(at, one["kappa_low"], one["kappa_high"], colors=_COLOURS["Run"], linewidth=1.6)
+        if one["kappa"] is not None:
+            axes.scatter([one["kappa"]], [at], s=26, color=_COLOURS["Run"])
+    axes.set_yticks(range(len(names)), [name.replace("_", " ") for name in names])
+    axes.set_ylim(-0.6, max(len(names), 1) - 0.4)
+    low = min([0.0, *(told[name]["kappa_low"] or told[name]["kappa"] or 0.0 for name in names)])
+    axes.set_xlim(low - 0.05, 1.05)
+    axes.axvline(0, color=_FAINT, linewidth=0.8)
+    if names:
+        axes.set_xlabel("ring: share of rows on which both readers agree; dot: Cohen's kappa with its interval")
+    else:
+        axes.text(0.5, 0, "Agreement was not measured.", ha="center", va="center", color=_INK)
+        axes.set_xticks([])
+
+
 Draw = Callable[["Axes", Contents], None]
 _DRAWN: Mapping[str, tuple[Draw, float, tuple[float, float, float, float]]] = {
     "hours.svg": (_hours, 2.6, (0.13, 0.2, 0.85, 0.76)),
     "months.svg": (_months, 2.6, (0.08, 0.26, 0.9, 0.6)),
     "funnel.svg": (_funnel, 2.4, (0.29, 0.03, 0.7, 0.94)),
     "pool.svg": (_pool, 2.2, (0.13, 0.23, 0.85, 0.74)),
+    "agreement.svg": (_agreement, 2.2, (0.2, 0.23, 0.78, 0.74)),
 }
 """By file name: what draws it, inches of height, and the axes' box, as shares. Fixed: a layout that is solved for costs
 four times as much."""

@@ -21,13 +21,14 @@ class RowError(ValueError):
 
 
 def published_row(paper: Audited, split: Split, edition: Edition) -> Row:
-    """The 25 fields, all derived. Raises RowError, or pydantic's ValidationError for a field out of its type."""
+    """The 25 fields, all derived; `selection_band` is the band the pool was drawn on, `h100_band` the audited one.
+
+    Raises RowError, or pydantic's ValidationError for a field out of its type."""
     inputs, target, hours = paper.inputs, paper.inputs.target, paper.hours
     score, before = paper.score(edition.scoring), paper.derivation.hours
     if target is None or hours is None or before is None or score is None or paper.tier is None:
         raise RowError(f"paper {paper.arxiv_id}: no target, hours, score or tier; it can enter no split")
     by_code = estimate(inputs).mid
-    band = compute.band(hours, edition.band_edges_hours)
     mismatch = None if by_code is None else _differ(by_code, hours, edition.compute_audit_tolerance)
     crosses = paper.derivation.estimate.crosses(edition.band_edges_hours)
     basis = _basis(inputs)
@@ -52,8 +53,8 @@ def published_row(paper: Audited, split: Split, edition: Edition) -> Row:
             "score": score,
             "tier": paper.tier.row_word,
             "split": split,
-            "selection_band": band,
-            "h100_band": band,
+            "selection_band": compute.band(before, edition.band_edges_hours),
+            "h100_band": compute.band(hours, edition.band_edges_hours),
             "h100_hours_estimate": float(before),
             "audited_h100_hours": float(hours),
             "h100_estimate_basis": f"{inputs.basis_kind}: {basis}",

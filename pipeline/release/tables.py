@@ -19,7 +19,7 @@ from pipeline.compute import load_devices
 from pipeline.derivation import Derivation, Inputs
 from pipeline.evidence import Json, Signal, canonical
 from pipeline.release.agent_view import agent_view
-from pipeline.release.compose import Composition, Material, funnel
+from pipeline.release.compose import Composition, Material, agreement, funnel
 from pipeline.row import Row
 from pipeline.targets import Target
 
@@ -97,7 +97,7 @@ SCHEMAS: Mapping[str, Schema] = {
 TABLES = (*SCHEMAS, "agent_view")
 RECORDED = ("sample", "receipts", "ledger", "index", "figures")
 """Tables that a release cannot derive; with the edition and the early exclusions, all the others follow from them."""
-DOCUMENTS = ("edition.json", "funnel.json", "devices.json")
+DOCUMENTS = ("edition.json", "funnel.json", "agreement.json", "devices.json")
 
 KEYS: Mapping[str, str] = {"sample": "arxiv_id", "receipts": "paper", "exclusions": "key", "index": "key"}
 """The field that names a table's row to a reader; `custom_id` elsewhere, and the event's paper in the ledger."""
@@ -204,6 +204,7 @@ def documents(material: Material, made: Composition) -> dict[str, Json]:
     return {
         "edition.json": material.edition.settings(),
         "funnel.json": funnel(material, made),
+        "agreement.json": agreement(material, made),
         "devices.json": load_devices().model_dump(mode="json"),
     }
 

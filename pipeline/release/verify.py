@@ -25,6 +25,7 @@ from pipeline.evidence import Json, Receipt, canonical, digest
 from pipeline.release import gate
 from pipeline.release.agent_view import Figure
 from pipeline.release.case import Case
+from pipeline.release.changelog import LATER
 from pipeline.release.companions import COMPANIONS
 from pipeline.release.compose import EARLY, Composition, IndexLine, Material, compose
 from pipeline.release.extraction import extracted
@@ -127,7 +128,7 @@ def _material(sealed: Sealed) -> tuple[Material | None, Check]:
         tally.look("edition.json", [f"is no edition: {explain(error)}"])
     except (ValueError, KeyError, RecursionError) as error:
         tally.look("edition.json", [f"is no edition: {error}"])
-    for name in ("funnel.json", "devices.json"):
+    for name in (n for n in DOCUMENTS if n != "edition.json"):
         try:
             _document(sealed, name)
             tally.look(name)
@@ -154,7 +155,7 @@ def _material(sealed: Sealed) -> tuple[Material | None, Check]:
     for name in _expected_files():
         if name not in sealed.files:
             tally.look(name, ["is missing from the release"])
-    for name in sorted(set(sealed.files) - set(_expected_files())):
+    for name in sorted(set(sealed.files) - {*_expected_files(), *LATER}):
         tally.look(name, ["is no file of a release"])
     check = tally.done()
     if not check.ok or edition is None:

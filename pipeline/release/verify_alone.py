@@ -18,11 +18,13 @@ import datetime
 import hashlib
 import json
 import math
+import random
 import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -83,12 +85,13 @@ PARQUET_TABLES = (
     *("ledger", "exclusions", "index", "figures"),
 )
 TABLES = (*PARQUET_TABLES, "agent_view")
-DOCUMENTS = ("edition.json", "funnel.json", "devices.json")
+DOCUMENTS = ("edition.json", "funnel.json", "agreement.json", "devices.json")
 COMPANIONS = (
     *("README.md", "ATTRIBUTION.md", "CITATION.cff", "croissant.json", "report.html", "score.py", "verify.py"),
-    *("hours.svg", "months.svg", "funnel.svg", "pool.svg"),
+    *("hours.svg", "months.svg", "funnel.svg", "pool.svg", "agreement.svg"),
 )
 FILES = (*(f"{t}.jsonl" for t in TABLES), *(f"{t}.parquet" for t in PARQUET_TABLES), *DOCUMENTS, *COMPANIONS)
+LATER = ("CHANGELOG.md", "ERRATA.md", "changelog.jsonl")  # of every version but the first
 MANIFEST, FORMAT = "manifest.json", 1
 NAMED_BY = {"sample": "arxiv_id", "receipts": "paper", "exclusions": "key", "index": "key"}
 NAMED_ALSO_BY = {"receipts": "id", "inventory": "item", "figures": "file"}
@@ -162,7 +165,7 @@ def read_folder(folder: Path) -> tuple[Line, dict[str, bytes] | None, list[Check
         second.look(name, _unlike_listing(name, data, listed))
     for name in sorted(set(FILES) - set(manifest["files"])):
         second.look(name, ["is missing from the release"])
-    for name in sorted(set(manifest["files"]) - set(FILES)):
+    for name in sorted(set(manifest["files"]) - {*FILES, *LATER}):
         second.look(name, ["is no file of a release"])
     good = first.ok and second.close().ok
     return manifest, held if good else None, [first, second]
@@ -270,7 +273,7 @@ RECEIPT = {
 }
 SETTLING = ("adjudicate", "relabel", "re_estimate")
 QUESTIONS = (*SIGNALS, "kind", "needs", "claim", "target", "bar", "hours", "eligibility")
-EVENT_DEFAULTS: Line = {"why": "", "evidence": [], **fields("question phase value row_hash undoes guide", None)}
+EVENT_DEFAULTS: Line = {"why": "", "evidence": [], **fields("question phase value row_hash undoes guide mode identity", None)}
 EVENT = {
     **fields("kind", one_of("answer undo adjudicate relabel re_estimate drop replace erratum")),
     **fields("paper who at why", TEXT),
@@ -280,6 +283,8 @@ EVENT = {
     **fields("value", ANY),
     **fields("row_hash undoes", MAYBE_TEXT),
     **fields("guide", MAYBE_WHOLE),
+    **fields("mode", ("or null", one_of("unblinded"))),
+    **fields("identity", ("or null", one_of("asserted"))),
 }
 SHAPES: dict[str, Json] = {
     "sample": SAMPLE,
@@ -421,6 +426,8 @@ def event_problems(said: Line) -> list[str]:
         found.append(f"{kind} has no question")
     if (kind == "answer") != (event["phase"] is not None):
         found.append("an answer, and nothing else, has a phase")
+    if event["mode"] == "unblinded" and event["phase"] == "blind":
+        found.append("an answer that was given with the verdict in sight is not blind")
     if (kind == "undo") != (event["undoes"] is not None):
         found.append("an undo, and nothing else, names the event it undoes")
     if kind not in ("answer", "undo") and not event["why"]:
@@ -1732,7 +1739,7 @@ def published_row(one: Audited, split: str, edition: Line, devices: DeviceTable)
         "score": points,
         "tier": ROW_WORD.get(one.tier, one.tier),
         "split": split,
-        "selection_band": band(hours, edges),
+        "selection_band": band(before.mid, edges),
         "h100_band": band(hours, edges),
         "h100_hours_estimate": before.mid,
         "audited_h100_hours": hours,
@@ -1914,6 +1921,8 @@ class Made:
     derived: list[Derived]
     pool: Selection
     audited: dict[str, Audited]
+    entered: list[str]
+    events: list[Line]
     splits: Splits
     rows: dict[str, list[Line]]
     problems: list[tuple[str, str]]
@@ -1933,10 +1942,13 @@ def make(held: Held, derived: list[Derived]) -> Made:
     about: dict[str, list[Line]] = {}
     for event in events:
         about.setdefault(event["paper"], []).append(event)
-    drawn = set(pool.ids)
-    audited = {
-        d.id: audit(d, about.get(d.id, []), held.receipts, held.edition, held.devices) for d in derived if d.id in drawn
-    }
+    by_id = {d.id: d for d in derived}
+    found = {i: audit(by_id[i], about.get(i, []), held.receipts, held.edition, held.devices) for i in pool.ids}
+    entered: list[str] = []
+    for i in entering(found, pool, by_id, held.edition, events):
+        found[i] = audit(by_id[i], about.get(i, []), held.receipts, held.edition, held.devices)
+        entered.append(i)
+    audited = {i: found[i] for i in sorted(found)}
     splits = replay(list(audited.values()), held.edition, events)
     rows: dict[str, list[Line]] = {"eval": [], "dev": []}
     problems: list[tuple[str, str]] = []
@@ -1949,7 +1961,46 @@ def make(held: Held, derived: list[Derived]) -> Made:
                 problems.append((one.id, str(error)))
     exclusions = [*held.early, *left_out(derived, pool, audited, splits)]
     exclusions.sort(key=lambda e: (e["key"], e["stage"]))
-    return Made(derived, pool, audited, splits, rows, problems, exclusions)
+    return Made(derived, pool, audited, entered, events, splits, rows, problems, exclusions)
+
+
+def entering(
+    audited: dict[str, Audited], pool: Selection, derived: dict[str, Derived], edition: Line, events: list[Line]
+) -> Iterator[str]:
+    """Who comes in from the reserve, one by one, while a tier can count on fewer rows than both splits take. The caller
+    audits each before it asks for the next (format, "Replacement")."""
+
+    def serves(found: str | None, hours: float | None, out: bool, inputs: Line) -> str | None:
+        fits = hours is not None and hours <= edition["split_cap_hours"] and not out and not needs_paid(inputs)
+        return found if fits and found in SELECTABLE else None
+
+    def counted(one: Audited) -> str | None:
+        if one.standing.state == "decided":
+            return serves(one.tier, one.hours.mid, bool(one.excluded), one.inputs)
+        return serves(one.derived.tier, one.derived.hours.mid, False, one.derived.inputs)
+
+    quotas = shares(edition["eval_size"], [1] * len(SELECTABLE))
+    replaced = {event["paper"] for event in events if event["kind"] == "replace"}
+    edges = edition["band_edges_hours"]
+    reserve = sorted(
+        (edges.index(next(e for e in edges if derived[i].hours.mid <= e)), row["rank"], i)
+        for i, row in pool.rows.items()
+        if row["status"] == "reserve"
+    )
+    left = [i for *_, i in reserve if serves(derived[i].tier, derived[i].hours.mid, False, derived[i].inputs)]
+    while True:
+        have = Counter(counted(one) for i, one in audited.items() if i not in replaced)
+        short = [
+            i
+            for tier_, quota in zip(SELECTABLE, quotas)
+            if have[tier_] < quota + edition["dev_per_tier"]
+            for i in left
+            if derived[i].tier == tier_
+        ]
+        if not short:
+            return
+        left.remove(short[0])
+        yield short[0]
 
 
 def left_out(
@@ -2033,6 +2084,7 @@ def funnel(held: Held, made: Made) -> Line:
         "derived": len(made.derived),
         "eligible": sum(not d.reasons for d in made.derived),
         "pool": len(made.pool.ids),
+        "entered": made.entered,
         "decided": sum(one.standing.state == "decided" for one in made.audited.values()),
         "overturned": sum(bool(one.overturned) for one in made.audited.values()),
         **{split: len(made.splits.members[split]) for split in ("eval", "dev")},
@@ -2040,6 +2092,70 @@ def funnel(held: Held, made: Made) -> Line:
         "strata": {name: [s.told() for s in chosen.strata] for name, chosen in selections.items()},
         "shortfall": {name: {t: n for t, n in s.shortfall.items() if n} for name, s in selections.items()},
     }
+
+
+MEASURED = (*SIGNALS, "kind", "needs")
+DRAWS = 1000
+
+
+def agreement(held: Held, made: Made) -> Line:
+    """How far people agree who answered blind (format, "Agreement")."""
+    said: dict[str, dict[str, dict[str, str]]] = {}
+    for event in made.events:
+        one = made.audited.get(event["paper"])
+        blind = event.get("phase") == "blind" and not {"mode", "identity"} & set(event)
+        if one and blind and event["question"] in MEASURED and event["row_hash"] == one.derived.row_hash:
+            by_person = said.setdefault(one.id, {}).setdefault(event["who"], {})
+            by_person[event["question"]] = canonical(event.get("value"))
+    twice = sum(any(sum(q in mine for mine in of.values()) > 1 for q in MEASURED) for of in said.values())
+    told = {q: _agreement(q, said, f"{held.edition['seed']} agreement {q}") for q in MEASURED} if twice else {}
+    return {"measured": twice > 0, "rows": twice, "of": len(made.audited), "draws": DRAWS, "questions": told}
+
+
+def _agreement(question: str, said: dict[str, dict[str, dict[str, str]]], seed: str) -> Line:
+    units = [[mine[question] for mine in said[paper].values() if question in mine] for paper in sorted(said)]
+    units = [unit for unit in units if len(unit) > 1]
+    pairs = [(unit[0], unit[1]) for unit in units]
+    values = Counter(value for unit in units for value in unit)
+    agreed, whole = sum(a == b for a, b in pairs), kappa(pairs)
+    low = high = None
+    if whole is not None:
+        lot = random.Random(seed)
+        drawn = (kappa([pairs[int(lot.random() * len(pairs))] for _ in pairs]) for _ in range(DRAWS))
+        found = sorted(k for k in drawn if k is not None)
+        if 2 * len(found) >= DRAWS:
+            low, high = found[len(found) // 40], found[len(found) - 1 - len(found) // 40]
+    return {
+        "n": len(pairs),
+        "agreed": agreed,
+        "percent": 100 * agreed / len(pairs) if pairs else None,
+        "kappa": whole,
+        "kappa_low": low,
+        "kappa_high": high,
+        "alpha": alpha(units),
+        "prevalence": {value: count / sum(values.values()) for value, count in values.items()},
+        "confusion": [[a, b, count] for (a, b), count in sorted(Counter(pairs).items())],
+        "readers": len({who for of in said.values() for who, mine in of.items() if question in mine}),
+    }
+
+
+def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
+    first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    n, chance = len(pairs), sum(count * second[value] for value, count in first.items())
+    agreed = sum(a == b for a, b in pairs)
+    return None if chance == n * n else (n * agreed - chance) / (n * n - chance)
+
+
+def alpha(units: Sequence[Sequence[str]]) -> float | None:
+    """Krippendorff's, of nominal answers."""
+    values = Counter(value for unit in units for value in unit)
+    n, chance = sum(values.values()), sum(count * (count - 1) for count in values.values())
+    if chance == n * (n - 1):
+        return None
+    agreed = sum(
+        (Fraction(count * (count - 1), len(unit) - 1) for unit in units for count in Counter(unit).values()), Fraction()
+    )
+    return float(1 - (n - agreed) * (n - 1) / (n * (n - 1) - chance))
 
 
 def manifest_facts(held: Held, made: Made) -> Line:
@@ -2173,13 +2289,14 @@ def compared(case: Case, files: dict[str, bytes]) -> Check:
             check.look(f"{table}.jsonl {name}", differences(table, expected.get(name), there.get(name)))
         if list(expected) != list(there) and set(expected) == set(there):
             check.look(f"{table}.jsonl", ["its lines are not in their order"])
-    told = json.loads(files["funnel.json"])
-    counted = funnel(case.held, case.made)
-    for key in sorted({*told, *counted}):
-        fits = key in told and key in counted and same(told[key], counted[key])
-        check.look(
-            "funnel.json", [] if fits else [f"{key} is {told.get(key)!r:.200}, derived {counted.get(key)!r:.200}"]
-        )
+    for name, counted in (
+        ("funnel.json", funnel(case.held, case.made)),
+        ("agreement.json", agreement(case.held, case.made)),
+    ):
+        told = json.loads(files[name])
+        for key in sorted({*told, *counted}):
+            fits = key in told and key in counted and same(told[key], counted[key])
+            check.look(name, [] if fits else [f"{key} is {told.get(key)!r:.200}, derived {counted.get(key)!r:.200}"])
     return check
 
 
@@ -2375,9 +2492,9 @@ def tiers_follow(case: Case) -> Check:
 def bands_follow(case: Case) -> Check:
     check = Check("bands follow from the hours")
     for row in case.rows:
-        due = band(row["audited_h100_hours"], case.held.edition["band_edges_hours"])
-        fields = ("h100_band", "selection_band")
-        check.look(row["custom_id"], [f"{f} {row[f]}, its hours give {due}" for f in fields if row[f] != due])
+        for name, hours in (("h100_band", "audited_h100_hours"), ("selection_band", "h100_hours_estimate")):
+            due = band(row[hours], case.held.edition["band_edges_hours"])
+            check.look(row["custom_id"], [] if row[name] == due else [f"{name} {row[name]}, its hours give {due}"])
     return check
 
 
@@ -2385,7 +2502,7 @@ def caps_hold(case: Case) -> Check:
     check = Check("hours are within the caps")
     pool_cap, split_cap = case.held.edition["pool_cap_hours"], case.held.edition["split_cap_hours"]
     hours = {d.id: d.hours.mid for d in case.made.derived}
-    told = [(paper, hours[paper], pool_cap, "pool") for paper in case.made.pool.ids]
+    told = [(paper, hours[paper], pool_cap, "pool") for paper in (*case.made.pool.ids, *case.made.entered)]
     told += [(row["custom_id"], row["audited_h100_hours"], split_cap, "split") for row in case.rows]
     for paper, found, cap, of in told:
         within = found is not None and 0 <= found <= cap
@@ -2395,7 +2512,11 @@ def caps_hold(case: Case) -> Check:
 
 def eligible_rows(case: Case) -> Check:
     check = Check("every row of a split is eligible")
-    for one in case.made.chosen:
+    for row in case.rows:
+        one = case.made.audited.get(row["custom_id"])
+        if one is None:
+            check.look(row["custom_id"], ["was never in the pool"])
+            continue
         wrong = [one.excluded] if one.excluded else []
         wrong += [PAID] if needs_paid(one.inputs) else []
         wrong += [] if one.tier in SELECTABLE else [f"its tier is {one.tier}"]

@@ -36,7 +36,12 @@ def drawn_once() -> Iterator[None]:
 
     def drawn(shown: Contents) -> dict[str, str]:
         key = digest(
-            [dict(shown.edition), dict(shown.funnel), {t: shown.lines[t] for t in ("eval", "dev", "selection")}]
+            [
+                dict(shown.edition),
+                dict(shown.funnel),
+                dict(shown.agreement),
+                {t: shown.lines[t] for t in ("eval", "dev", "selection")},
+            ]
         )
         if key not in kept:
             kept[key] = draw(shown)

@@ -112,7 +112,7 @@ def test_figures_are_the_same_bytes_each_time_and_carry_no_date(shown: Contents,
 
 def test_figures_of_a_release_without_rows_can_still_be_drawn(shown: Contents) -> None:
     empty = replace(shown, lines={**shown.lines, "eval": [], "dev": [], "selection": []})
-    assert set(figures(empty)) == {"hours.svg", "months.svg", "funnel.svg", "pool.svg"}
+    assert set(figures(empty)) == {"hours.svg", "months.svg", "funnel.svg", "pool.svg", "agreement.svg"}
     assert "| Run | 0 |" in card(empty)
 
 
