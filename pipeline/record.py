@@ -115,15 +115,39 @@ class Totals:
     outcomes: Mapping[str, Total]
 
 
+def write_alone(connection: sa.Connection) -> None:
+    """At the beginning of a transaction: what it reads, nobody else changes before it ends. On PostgreSQL one asks for
+    this lock in order to make tables; rows have locks of their own there."""
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    else:
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7337)")
+
+
+_SEEN = (
+    sa.select(exchanges.c.json, sightings)
+    .join(sightings, sightings.c.exchange_id == exchanges.c.id)
+    .where(exchanges.c.request == sa.bindparam("asked"))
+    .order_by(sightings.c.seen_at, sightings.c.attempt, sightings.c.exchange_id, sightings.c.run)
+)
+
+
 class Record:
     """Puts and gets over one database. Creates its tables where they are missing."""
 
     def __init__(self, engine: sa.Engine) -> None:
         self.engine = engine
-        try:
-            metadata.create_all(engine)
-        except sa.exc.DBAPIError:  # another process made them between our look and our CREATE
-            metadata.create_all(engine)
+        if not metadata.tables.keys() <= set(sa.inspect(engine).get_table_names()):
+            with engine.begin() as connection:
+                write_alone(connection)
+                metadata.create_all(connection)
+        # What every question needs is built once: to build a statement costs more than to run it.
+        self._put_exchange = self.insert(exchanges).on_conflict_do_nothing()
+        self._put_sighting = self.insert(sightings).on_conflict_do_nothing()
+        counted = self.insert(traffic)
+        more = {name: traffic.c[name] + counted.excluded[name] for name in ("requests", "bytes")}
+        place = [column.name for column in traffic.primary_key]
+        self._put_traffic = counted.on_conflict_do_update(index_elements=place, set_=more)
 
     def insert(self, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
         """An INSERT of this database's kind, which knows ON CONFLICT."""
@@ -163,8 +187,8 @@ class Record:
             "headers": canonical(dict(headers or {})),
         }
         with self.engine.begin() as connection:
-            connection.execute(self.insert(exchanges).values(row).on_conflict_do_nothing())
-            connection.execute(self.insert(sightings).values(seen).on_conflict_do_nothing())
+            connection.execute(self._put_exchange, row)
+            connection.execute(self._put_sighting, seen)
             self._count(connection, run, paper, sent)
 
     def _count(self, connection: sa.Connection, run: str, paper: str, sent: Sequence[Sent]) -> None:
@@ -173,13 +197,8 @@ class Record:
             held = sums.get((one.host, one.outcome), Total())
             sums[one.host, one.outcome] = Total(requests=held.requests + 1, bytes=held.bytes + one.size)
         for (host, outcome), total in sorted(sums.items()):  # in one order, so that no two processes wait in a ring
-            row = {"run": run, "host": host[:255], "paper": paper, "outcome": outcome}
-            insert = self.insert(traffic).values(**row, requests=total.requests, bytes=total.bytes)
-            more = {
-                "requests": traffic.c.requests + insert.excluded.requests,
-                "bytes": traffic.c.bytes + insert.excluded.bytes,
-            }
-            connection.execute(insert.on_conflict_do_update(index_elements=list(row), set_=more))
+            row = {"run": run, "host": host[:255], "paper": paper, "outcome": outcome, **asdict(total)}
+            connection.execute(self._put_traffic, row)
 
     def totals(self, run: str | None = None) -> Totals:
         """What was sent by one run, or by all there were."""
@@ -253,14 +272,8 @@ class Record:
 
     def seen(self, request: str) -> list[Sighting]:
         """Every sighting of a request (see `request_key`), oldest first."""
-        query = (
-            sa.select(exchanges.c.json, sightings)
-            .join(sightings, sightings.c.exchange_id == exchanges.c.id)
-            .where(exchanges.c.request == request)
-            .order_by(sightings.c.seen_at, sightings.c.attempt, sightings.c.exchange_id, sightings.c.run)
-        )
         with self.engine.connect() as connection:
-            rows = connection.execute(query).all()
+            rows = connection.execute(_SEEN, {"asked": request}).all()
         return [
             Sighting(
                 exchange=Exchange.from_json(json.loads(row[0])),

@@ -18,7 +18,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 
 from pipeline.evidence import canonical
-from pipeline.record import Record
+from pipeline.record import Record, write_alone
 from pipeline.record_tables import lanes, leases
 from pipeline.sources.clocks import Clock
 from pipeline.sources.pacing import Lane, Limits, Rule, Turn, heard, held, take
@@ -26,6 +26,20 @@ from pipeline.sources.pacing import Lane, Limits, Rule, Turn, heard, held, take
 T = TypeVar("T")
 _BETWEEN_LOOKS = 0.25
 """Seconds between two looks at a question that another process is asking."""
+
+# Statements of every question are built once: to build one costs more than to run it.
+_BOTH = (
+    sa.select(lanes.c.key, lanes.c.state)
+    .where(sa.or_(lanes.c.key == sa.bindparam("host"), lanes.c.key == sa.bindparam("lane")))
+    .order_by(lanes.c.key)
+    .with_for_update()
+)
+_STATE = sa.select(lanes.c.state).where(lanes.c.key == sa.bindparam("place"))
+_CHANGE = sa.update(lanes).where(lanes.c.key == sa.bindparam("place"))
+_HOLDER = sa.select(leases.c.owner).where(leases.c.request == sa.bindparam("question"))
+_MINE = sa.and_(leases.c.request == sa.bindparam("question"), leases.c.owner == sa.bindparam("holder"))
+_PROLONG = sa.update(leases).where(_MINE)
+_GIVE_BACK = sa.delete(leases).where(_MINE)
 
 
 class Lanes:
@@ -67,7 +81,7 @@ class Lanes:
 
     def state(self, key: str) -> Lane:
         with self._record.engine.connect() as connection:
-            found = connection.execute(sa.select(lanes.c.state).where(lanes.c.key == self._line + key)).scalar()
+            found = connection.execute(_STATE, {"place": self._line + key}).scalar()
         return _lane(found)
 
     def held_until(self, rule: Rule) -> datetime | None:
@@ -81,12 +95,14 @@ class Lanes:
     def _change(self, rule: Rule, change: Callable[[Lane, Lane], tuple[Lane, Lane, T]]) -> T:
         """Apply a rule to host and lane as they are now. Where they are one row, its halves do not touch."""
         host_key, lane_key = self._line + rule.host, self._line + rule.lane
-        keys = sorted({host_key, lane_key})
         with self._lock, self._record.engine.begin() as connection:
-            rows = [{"key": key, "state": "{}"} for key in keys]
-            connection.execute(self._record.insert(lanes).values(rows).on_conflict_do_nothing())
-            query = sa.select(lanes.c.key, lanes.c.state).where(lanes.c.key.in_(keys)).order_by(lanes.c.key)
-            known = {key: _lane(text) for key, text in connection.execute(query.with_for_update())}
+            if connection.dialect.name == "sqlite":  # which locks no rows
+                write_alone(connection)
+            known = self._known(connection, host_key, lane_key)
+            if len(known) < len({host_key, lane_key}):
+                rows = [{"key": key, "state": "{}"} for key in sorted({host_key, lane_key})]
+                connection.execute(self._record.insert(lanes).values(rows).on_conflict_do_nothing())
+                known = self._known(connection, host_key, lane_key)
             host, lane, result = change(known[host_key], known[lane_key])
             if host_key == lane_key:
                 host = Lane(
@@ -94,9 +110,12 @@ class Lanes:
                 )
             for key, state in {lane_key: lane, host_key: host}.items():
                 if state != known[key]:
-                    text = canonical(asdict(state))
-                    connection.execute(sa.update(lanes).where(lanes.c.key == key).values(state=text))
+                    connection.execute(_CHANGE, {"place": key, "state": canonical(asdict(state))})
         return result
+
+    def _known(self, connection: sa.Connection, host_key: str, lane_key: str) -> dict[str, Lane]:
+        found = connection.execute(_BOTH, {"host": host_key, "lane": lane_key})
+        return {key: _lane(text) for key, text in found}
 
 
 def _lane(text: str | None) -> Lane:
@@ -112,6 +131,13 @@ class Leases:
         self._clock = clock
         self._line = line
         self._owner = f"{_machine()} {os.getpid()} {uuid.uuid4().hex}"
+        upsert = record.insert(leases)
+        mine = {name: upsert.excluded[name] for name in ("owner", "until")}
+        # Nobody's, run out (`now`), or that of an owner who is dead.
+        free = sa.or_(leases.c.until <= sa.bindparam("now"), leases.c.owner == sa.bindparam("dead"))
+        self._upsert = upsert.on_conflict_do_update(index_elements=["request"], set_=mine, where=free).returning(
+            leases.c.owner
+        )
 
     @contextmanager
     def asking(self, request: str, seconds: float) -> Iterator[Callable[[float], None]]:
@@ -124,27 +150,25 @@ class Leases:
             yield lambda at: self._prolong(key, at + seconds)
         finally:
             with self._record.engine.begin() as connection:
-                connection.execute(sa.delete(leases).where(leases.c.request == key, leases.c.owner == self._owner))
+                connection.execute(_GIVE_BACK, {"question": key, "holder": self._owner})
 
     def _taken(self, key: str, seconds: float) -> bool:
-        holder = self._take(key, seconds, leases.c.until <= self._clock.now().timestamp())
+        holder = self._take(key, seconds)
         if holder != self._owner and _dead(holder):
-            holder = self._take(key, seconds, leases.c.owner == holder)
+            holder = self._take(key, seconds, dead=holder)
         return holder == self._owner
 
-    def _take(self, key: str, seconds: float, free: sa.ColumnElement[bool]) -> str:
-        """Take the lease where it is nobody's or `free`; returns who holds it now."""
-        mine = {"owner": self._owner, "until": self._clock.now().timestamp() + seconds}
-        upsert = self._record.insert(leases).values(request=key, **mine)
+    def _take(self, key: str, seconds: float, dead: str = "") -> str:
+        """Take the lease where it is free; returns who holds it now."""
+        now = self._clock.now().timestamp()
+        mine = {"request": key, "owner": self._owner, "until": now + seconds}
         with self._record.engine.begin() as connection:
-            connection.execute(upsert.on_conflict_do_update(index_elements=["request"], set_=mine, where=free))
-            found = connection.execute(sa.select(leases.c.owner).where(leases.c.request == key)).scalar()
-        return found or ""
+            taken = connection.execute(self._upsert, {**mine, "now": now, "dead": dead}).scalar()
+            return taken or connection.execute(_HOLDER, {"question": key}).scalar() or ""
 
     def _prolong(self, key: str, until: float) -> None:
-        mine = (leases.c.request == key, leases.c.owner == self._owner)
         with self._record.engine.begin() as connection:
-            connection.execute(sa.update(leases).where(*mine).values(until=until))
+            connection.execute(_PROLONG, {"question": key, "holder": self._owner, "until": until})
 
 
 def _machine() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -91,6 +92,18 @@ def test_threads_may_share_a_record(record: Record) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(put, range(200)))
     assert len(record.episode_keys("e")) == 200
+
+
+def test_a_new_store_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
+    stores = [Store(tmp_path) for _ in range(8)]
+    together = threading.Barrier(8)
+
+    def opened(store: Store) -> list[str]:
+        together.wait(30)
+        return Record(store.engine).episode_keys("e")
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(opened, stores)) == [[]] * 8
 
 
 def _write(root: Path, name: str, count: int, ready: multiprocessing.synchronize.Barrier) -> None:
