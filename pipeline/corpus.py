@@ -201,8 +201,8 @@ def papers(
 ) -> tuple[tuple[PaperRecord, ...], tuple[Exclusion, ...]]:
     """The corpus: records by arXiv id, and exclusions in index order.
 
-    `metadata`: by version-less id; None says that arXiv answered and does not know the id, a missing key that it has
-    not answered yet. `notes`: by forum id, the only way a supplement is joined to a paper. `pinned`: versions that an
+    `metadata`: by version-less id; None says that arXiv does not know the id, a missing key that it has not answered
+    for it yet. `notes`: by forum id, the only way a supplement is joined to a paper. `pinned`: versions that an
     earlier build has fixed. `found`: by entry key, what a search established where the index names no arXiv id. The
     first of several entries for one paper counts.
     """
@@ -240,11 +240,11 @@ def papers(
             out("duplicate_forum", f"{arxiv_id}: same OpenReview forum as {by_forum[entry.forum_id]}")
             continue
         if arxiv_id not in metadata:
-            out(UNDETERMINED, f"arXiv has not answered for {arxiv_id}; build again to ask it once more")
+            out(UNDETERMINED, f"arXiv has not answered for {arxiv_id}, or not said twice that it has none; build again")
             continue
         told = metadata[arxiv_id]
         if told is None:
-            out("unknown_to_arxiv", f"arXiv answered and knows no {arxiv_id}")
+            out("unknown_to_arxiv", f"arXiv said on two days that it knows no {arxiv_id}")
             continue
         if not titles_agree(entry.title, told.title, authors, told.authors):
             by = f" by {people(authors)}" if authors else " (no authors known)"

@@ -13,7 +13,7 @@ from requests.structures import CaseInsensitiveDict
 from requests.utils import get_encoding_from_headers
 
 if TYPE_CHECKING:
-    from pipeline.sources.recorder import Answer, Recorder
+    from pipeline.sources.recorder import Answer, Recorder, SaysGone
 
 _HTTPX_FAULTS: Mapping[str | None, type[httpx2.TransportError]] = {
     "timeout": httpx2.ReadTimeout,
@@ -53,10 +53,11 @@ class RecordedTransport(httpx2.BaseTransport):
 
 
 class RecordedAdapter(BaseAdapter):
-    def __init__(self, recorder: Recorder, *, follow: bool) -> None:
+    def __init__(self, recorder: Recorder, *, follow: bool, says_gone: SaysGone | None = None) -> None:
         super().__init__()
         self._recorder = recorder
         self._follow = follow
+        self._says_gone = says_gone
 
     def send(self, request: requests.PreparedRequest, *_: Any, **__: Any) -> requests.Response:
         body = request.body or b""
@@ -67,6 +68,7 @@ class RecordedAdapter(BaseAdapter):
             body=body.encode() if isinstance(body, str) else bytes(body),
             follow=self._follow,
             limit=self._recorder.limits.archive_bytes,
+            says_gone=self._says_gone,
         )
         if answer.status is None:
             error = _REQUESTS_FAULTS.get(answer.exchange.fault, requests.ConnectionError)

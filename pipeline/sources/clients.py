@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     import openreview.api
 
     from pipeline.sources.github_tokens import Tokens
-    from pipeline.sources.recorder import Recorder
+    from pipeline.sources.recorder import Recorder, SaysGone
 
 
-def arxiv_client(recorder: Recorder) -> arxiv.Client:
-    """arxiv.py, for `results`; sources are fetched by `recorder.client`."""
+def arxiv_client(recorder: Recorder, says_gone: SaysGone | None = None) -> arxiv.Client:
+    """arxiv.py, for `results`; sources are fetched by the recorder itself. `says_gone` as in `Recorder.ask`."""
     import arxiv
 
     client = arxiv.Client(page_size=100, delay_seconds=0, num_retries=0)
-    client._session = _session(recorder)
+    client._session = _session(recorder, says_gone)
     return client
 
 
@@ -99,9 +99,9 @@ def github_client(recorder: Recorder, tokens: Tokens) -> github.Github:
     return client
 
 
-def _session(recorder: Recorder) -> requests.Session:
+def _session(recorder: Recorder, says_gone: SaysGone | None = None) -> requests.Session:
     session = requests.Session()
     session.trust_env = False  # no .netrc, no proxies of the environment
-    session.mount("https://", recorder.adapter())
-    session.mount("http://", recorder.adapter())
+    for scheme in ("https://", "http://"):
+        session.mount(scheme, recorder.adapter(says_gone=says_gone))
     return session

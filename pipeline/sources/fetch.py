@@ -5,7 +5,9 @@ What a service does not answer is missing from the result, never a statement abo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +39,7 @@ BATCH = 100
 SEARCH_RESULTS = 50
 """Papers a title or author query brings at most; a title's own paper is among the first."""
 INDEX_BYTES = 256 << 20
+_COUNT = re.compile(rb"totalResults[^>]*>\s*(\d{1,9})\s*<")
 _FILES: Mapping[str, Callable[[BytesIO], pl.DataFrame]] = {
     ".parquet": lambda data: pl.read_parquet(data),
     ".jsonl": lambda data: pl.read_ndjson(data, infer_schema_length=None),
@@ -134,83 +137,101 @@ def fetch_metadata(recorder: Recorder, ids: Iterable[str]) -> dict[str, ArxivMet
     """What arXiv says of each id, None where it knows none; ids it gave no whole answer for are not in the result.
 
     Malformed ids are not asked: one of them fails its batch. An id that a batch's answer lacks is asked again by
-    itself, since a feed that came short looks the same.
+    itself, since a feed that came short looks the same. arXiv under load gives empty feeds too: that it knows no id, it
+    has to say twice, `second_look_hours` apart.
     """
-    client = arxiv_client(recorder)
+    client = arxiv_client(recorder, lacks)
     asked = sorted({found[0] for text in ids if (found := valid_arxiv_id(text))})
     told: dict[str, ArxivMetadata | None] = {}
     for start in range(0, len(asked), BATCH):
         batch = asked[start : start + BATCH]
-        answered = _batch(recorder, client, batch)
-        told.update(answered or {})
-        if answered is not None and len(batch) > 1:
-            for missing in [one for one in batch if one not in answered]:
-                told.update(_batch(recorder, client, [missing]) or {})
-    return told
-
-
-def _batch(recorder: Recorder, client: arxiv.Client, ids: list[str]) -> dict[str, ArxivMetadata | None] | None:
-    """One query's answer; None where nothing was established."""
-    import arxiv
-
-    try:
-        found = _asked(recorder, lambda: list(client.results(arxiv.Search(id_list=ids, max_results=len(ids)))))
-    except arxiv.HTTPError:
-        # One of them is malformed to arXiv. Which one, single queries tell.
-        return {ids[0]: None} if len(ids) == 1 else {}
-    if found is None:
-        return None
-    told: dict[str, ArxivMetadata | None] = {one.arxiv_id: one for one in found if one.arxiv_id in ids}
-    if len(ids) == 1 and not told:
-        return {ids[0]: None}
+        feed = _asked(recorder, client, id_list=batch, max_results=len(batch))
+        if feed is None:
+            continue
+        told.update(_named(feed, batch))
+        for missing in [one for one in batch if one not in told]:
+            alone = feed if len(batch) == 1 else _asked(recorder, client, id_list=[missing], max_results=1)
+            if alone is None:
+                continue
+            told.update(_named(alone, [missing]))
+            if alone.lacks:
+                told[missing] = None
     return told
 
 
 def search_titles(recorder: Recorder, entries: Iterable[IndexEntry]) -> dict[str, tuple[ArxivMetadata, ...]]:
-    """What arXiv's search has by each entry's title, or else by its first and last author, by entry key. Entries whose
-    searches were not answered whole are not in the result. One or two requests an entry, three seconds each: a
-    conference takes hours, see `arxiv_snapshot`."""
-    client = arxiv_client(recorder)
+    """What arXiv's search has by each entry's title, or else by its first and last author, by entry key. One or two
+    requests an entry, three seconds each: a conference takes hours, see `arxiv_snapshot`.
+
+    Not in the result are entries whose searches were not answered whole, and those without a fitting paper whose
+    searches found nothing at all only once.
+    """
+    client = arxiv_client(recorder, lacks)
     told: dict[str, tuple[ArxivMetadata, ...]] = {}
     for entry in entries:
         words = folded(entry.title)
-        found = _searched(recorder, client, f'ti:"{words}"') if words else ()
-        if found is not None and found_among(entry, found).outcome == "none" and entry.authors:
+        feeds = [_asked(recorder, client, query=f'ti:"{words}"', max_results=SEARCH_RESULTS)] if words else []
+        found = _papers(feeds)
+        if None not in feeds and found_among(entry, found).outcome == "none" and entry.authors:
             # A renamed paper is found by its people.
             ends = dict.fromkeys(folded(name) for name in (entry.authors[0], entry.authors[-1]))
-            more = _searched(recorder, client, " AND ".join(f'au:"{name}"' for name in ends if name))
-            found = None if more is None else (*found, *more)
-        if found is not None:
+            query = " AND ".join(f'au:"{name}"' for name in ends if name)
+            feeds.append(_asked(recorder, client, query=query, max_results=SEARCH_RESULTS) if query else Feed())
+            found = _papers(feeds)
+        settled = all(feed is not None and (feed.papers or feed.lacks) for feed in feeds)
+        if settled or found_among(entry, found).outcome == "found":
             told[entry.key] = found
     return told
 
 
-def _searched(recorder: Recorder, client: arxiv.Client, query: str) -> tuple[ArxivMetadata, ...] | None:
-    import arxiv
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """A whole answer of arXiv's API. `lacks`: it holds no paper, and did so on two days."""
 
-    try:
-        return _asked(recorder, lambda: list(client.results(arxiv.Search(query=query, max_results=SEARCH_RESULTS))))
-    except arxiv.HTTPError:
-        return None
+    papers: tuple[ArxivMetadata, ...] = ()
+    lacks: bool = True
 
 
-def _asked(recorder: Recorder, ask: Callable[[], list[arxiv.Result]]) -> tuple[ArxivMetadata, ...] | None:
-    """A feed's papers; None where nothing was established."""
+def _papers(feeds: Iterable[Feed | None]) -> tuple[ArxivMetadata, ...]:
+    return tuple(paper for feed in feeds if feed is not None for paper in feed.papers)
+
+
+def _named(feed: Feed, ids: Sequence[str]) -> dict[str, ArxivMetadata]:
+    return {paper.arxiv_id: paper for paper in feed.papers if paper.arxiv_id in ids}
+
+
+def _asked(recorder: Recorder, client: arxiv.Client, **search: Any) -> Feed | None:
+    """One query's answer; None where nothing was established."""
     import arxiv
     import requests
 
     with recorder.call() as seen:
         try:
-            found = ask()
+            found = list(client.results(arxiv.Search(**search)))
         except arxiv.HTTPError as error:
-            if error.status == 400:
-                raise
-            return None
+            if error.status != 400:
+                return None
+            found = []  # one of the ids is malformed to arXiv
         except (arxiv.ArxivError, requests.RequestException, ValueError, AttributeError, KeyError, TypeError):
             return None
-    if not all(_whole_feed(recorder.answer(exchange)) for exchange in seen):
+    said = [lacks(recorder.answer(exchange)) for exchange in seen]
+    if not seen or None in said:
         return None
-    return tuple(told for result in found if (told := _metadata(result)) is not None)
+    papers = tuple(told for result in found if (told := _metadata(result)) is not None)
+    return Feed(papers, all(said) and recorder.said_gone_twice(seen[0], lacks))
+
+
+def lacks(answer: Answer) -> bool | None:
+    """Whether a feed says that arXiv has nothing of what was asked for: no paper, or an id that it finds malformed.
+    None where it says nothing: an error page, a cut body, a feed whose count and papers disagree."""
+    if answer.status == 400:
+        return True if b"incorrect id format" in answer.body else None
+    counted = _COUNT.search(answer.body)
+    if answer.status != 200 or counted is None or not answer.body.rstrip().endswith(b"</feed>"):
+        return None
+    if b"<entry" in answer.body:
+        return False
+    return True if int(counted[1]) == 0 else None
 
 
 def _metadata(result: arxiv.Result) -> ArxivMetadata | None:
@@ -226,8 +247,3 @@ def _metadata(result: arxiv.Result) -> ArxivMetadata | None:
         published=result.published.strftime("%Y-%m-%dT%H:%M:%SZ"),
         categories=tuple(result.categories),
     )
-
-
-def _whole_feed(answer: Answer) -> bool:
-    """An Atom feed with its end: an error page or a cut body says nothing about the ids."""
-    return answer.status == 200 and b"totalResults" in answer.body and answer.body.rstrip().endswith(b"</feed>")

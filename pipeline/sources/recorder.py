@@ -40,7 +40,18 @@ from pipeline.sources.pacing import Limits
 from pipeline.sources.wire import Asked, Raw, carries_login
 from pipeline.store import Store, StoreError
 
-__all__ = ["RATE_LIMITED", "TRUNCATED", "AgeRule", "Answer", "Mode", "Recorder", "answers", "fits", "is_gone"]
+__all__ = [
+    "RATE_LIMITED",
+    "TRUNCATED",
+    "AgeRule",
+    "Answer",
+    "Mode",
+    "Recorder",
+    "SaysGone",
+    "answers",
+    "fits",
+    "is_gone",
+]
 
 Mode = Literal["record", "replay", "refresh"]
 SaysGone = Callable[[Answer], bool | None]
@@ -103,9 +114,9 @@ class Recorder:
         """For any httpx2 client. `follow`: answer with what the redirects lead to, the chain kept in the exchange."""
         return RecordedTransport(self, follow=follow)
 
-    def adapter(self, *, follow: bool = True) -> requests.adapters.BaseAdapter:
-        """For any requests session (PyGithub, arxiv, openreview-py)."""
-        return RecordedAdapter(self, follow=follow)
+    def adapter(self, *, follow: bool = True, says_gone: SaysGone | None = None) -> requests.adapters.BaseAdapter:
+        """For any requests session (PyGithub, arxiv, openreview-py). `says_gone` as in `ask`."""
+        return RecordedAdapter(self, follow=follow, says_gone=says_gone)
 
     @contextmanager
     def call(self, paper: str = "") -> Iterator[list[Exchange]]:

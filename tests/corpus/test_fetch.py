@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx2
@@ -12,13 +12,13 @@ import polars as pl
 import pytest
 
 from pipeline.bundles import Bundle, Exclusion, bundle
-from pipeline.corpus import PaperRecord, papers
+from pipeline.corpus import IndexEntry, PaperRecord, papers
 from pipeline.editions import Edition
 from pipeline.editions import load as load_edition
 from pipeline.offline.server import OfflineWorld
 from pipeline.offline.transports import WorldTransport
 from pipeline.sources.clocks import SimulatedClock
-from pipeline.sources.fetch import fetch_index, fetch_metadata, read_rows
+from pipeline.sources.fetch import fetch_index, fetch_metadata, read_rows, search_titles
 from pipeline.sources.openreview_notes import fetch_notes
 from pipeline.sources.packages import fetch_source, fetch_supplement
 from pipeline.sources.recorder import Recorder
@@ -28,6 +28,10 @@ from pipeline.store import Store
 MAIN = "\\documentclass{article}\n\\begin{document}\nWords.\n\\end{document}\n"
 VENUE = "Tiny.cc/2025/Conference"
 VENUES = (VENUE,)
+FEED = (
+    '<feed xmlns="http://www.w3.org/2005/Atom" xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/">'
+    "<title>q</title><opensearch:totalResults>{}</opensearch:totalResults></feed>"
+)
 
 
 def paper(root: Path, arxiv_id: str, **facts: object) -> None:
@@ -55,13 +59,14 @@ def world(tmp_path: Path) -> OfflineWorld:
     return OfflineWorld(root)
 
 
-def recorder(tmp_path: Path, transport: httpx2.BaseTransport) -> Recorder:
-    clock = SimulatedClock(datetime(2025, 12, 1, tzinfo=UTC))
+def recorder(tmp_path: Path, transport: httpx2.BaseTransport, hours: float = 0.0) -> Recorder:
+    """`hours` after the first one on the same store."""
+    clock = SimulatedClock(datetime(2025, 12, 1, tzinfo=UTC) + timedelta(hours=hours))
     return Recorder(Store(tmp_path / "store"), clock, run="r", epoch="e", transport=transport)
 
 
-def answering(tmp_path: Path, reply: Callable[[httpx2.Request], httpx2.Response]) -> Recorder:
-    return recorder(tmp_path, httpx2.MockTransport(reply))
+def answering(tmp_path: Path, reply: Callable[[httpx2.Request], httpx2.Response], hours: float = 0.0) -> Recorder:
+    return recorder(tmp_path, httpx2.MockTransport(reply), hours)
 
 
 @pytest.fixture
@@ -108,12 +113,16 @@ def test_a_worlds_papers_go_from_index_to_bundles_with_everything_accounted_for(
     assert reasons == {"2505.00003": "not_latex", "2505.00004": "not_latex", "2505.00005": "undetermined"}
 
 
-def test_metadata_is_asked_in_batches_and_an_unknown_id_is_known_to_be_unknown(
+def test_metadata_is_asked_in_batches_and_an_unknown_id_is_known_to_be_unknown_on_the_second_day(
     tmp_path: Path, world: OfflineWorld
 ) -> None:
+    asked = ["2505.00001v1", "2505.00001", "2505.09999", "nonsense", "2505.00002"]
     with world:
-        rec = recorder(tmp_path, WorldTransport(world))
-        told = fetch_metadata(rec, ["2505.00001v1", "2505.00001", "2505.09999", "nonsense", "2505.00002"])
+        for hours in (0.0, 1.0):
+            rec = recorder(tmp_path, WorldTransport(world), hours)
+            assert set(fetch_metadata(rec, asked)) == {"2505.00001", "2505.00002"}
+        rec = recorder(tmp_path, WorldTransport(world), 25.0)
+        told = fetch_metadata(rec, asked)
         with rec.call() as seen:
             fetch_metadata(rec, [f"2505.{n:05}" for n in range(1, 251)])
     assert set(told) == {"2505.00001", "2505.00002", "2505.09999"}
@@ -133,12 +142,38 @@ def test_metadata_is_asked_in_batches_and_an_unknown_id_is_known_to_be_unknown(
         httpx2.Response(200, text="<html>Rate exceeded.</html>"),
         httpx2.Response(200, text=""),
         httpx2.Response(200, text="<feed xmlns='http://www.w3.org/2005/Atom'><entry>"),
+        httpx2.Response(200, text=FEED.format(7)),
+        httpx2.Response(400, text="<html>Bad Request</html>"),
     ],
 )
 def test_arxiv_in_trouble_says_nothing_about_any_id(tmp_path: Path, response: httpx2.Response) -> None:
-    rec = answering(tmp_path, lambda _: httpx2.Response(response.status_code, content=response.content))
-    assert fetch_metadata(rec, ["2505.00001", "2505.00002"]) == {}
-    assert fetch_metadata(rec, ["2505.00001"]) == {}
+    for hours in (0.0, 25.0, 50.0):
+        rec = answering(tmp_path, lambda _: httpx2.Response(response.status_code, content=response.content), hours)
+        assert fetch_metadata(rec, ["2505.00001", "2505.00002"]) == {}
+        assert fetch_metadata(rec, ["2505.00001"]) == {}
+        assert search_titles(rec, [IndexEntry(title="Sparse Walks", authors=("Ada Stone",))]) == {}
+
+
+def test_an_empty_first_page_of_arxivs_search_is_believed_on_the_second_day_only(tmp_path: Path) -> None:
+    """Under load arXiv gives feeds that are whole and empty; a later look finds the paper."""
+    entry = IndexEntry(title="Title 2505.00001", authors=("Ada Stone",))
+
+    def empty(_: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, text=FEED.format(0))
+
+    assert search_titles(answering(tmp_path, empty), [entry]) == {}
+    assert search_titles(answering(tmp_path, empty, 1.0), [entry]) == {}
+    assert search_titles(answering(tmp_path, empty, 25.0), [entry]) == {entry.key: ()}
+    assert fetch_metadata(answering(tmp_path, empty, 26.0), ["2505.00001"]) == {}
+    assert fetch_metadata(answering(tmp_path, empty, 51.0), ["2505.00001"]) == {"2505.00001": None}
+
+
+def test_a_search_that_was_empty_under_load_finds_its_paper_later(tmp_path: Path, world: OfflineWorld) -> None:
+    entry = IndexEntry(title="Title 2505.00001", authors=("Ada Stone",))
+    assert search_titles(answering(tmp_path, lambda _: httpx2.Response(200, text=FEED.format(0))), [entry]) == {}
+    with world:
+        told = search_titles(recorder(tmp_path, WorldTransport(world), 25.0), [entry])
+    assert [one.arxiv_id for one in told[entry.key]] == ["2505.00001"]
 
 
 @pytest.mark.parametrize(
