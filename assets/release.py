@@ -18,7 +18,7 @@ from pipeline.record import request_of
 from pipeline.release import pack
 from pipeline.release.agent_view import Figure, is_figure
 from pipeline.release.compose import IndexLine, Material
-from pipeline.release.freeze import RULES, FreezeError, Frozen, freeze
+from pipeline.release.freeze import RULES, FreezeError, Frozen, freeze, version_of
 from pipeline.release.gate import Given
 from pipeline.release.report import Failure
 
@@ -51,17 +51,26 @@ def run(work: Workplace, print_: str) -> Summary:
 
 
 def _freeze(work: Workplace) -> tuple[Frozen, list[tuple[str, Failure]]]:
-    """Freeze as the next version that is not taken by another release."""
+    """Freeze as the version that is there already, where nothing changed since, or as the one after the last."""
     made_from, given = material(work), _given(work)
-    version = 1
-    while True:
+    last = versions(work)[-1:]
+
+    def frozen(version: int) -> Frozen:
         place = work.store.releases / f"{work.edition.name}-v{version}"
-        try:
-            frozen: Frozen = freeze(made_from, given, place, code_of(STAGE))
-        except FreezeError:
-            version += 1
-            continue
-        return frozen, [(check.name, f) for check in frozen.report.checks for f in check.failures]
+        return freeze(made_from, given, place, code_of(STAGE))
+
+    try:
+        made = frozen(last[0] if last else 1)
+    except FreezeError:
+        made = frozen(last[0] + 1)
+    return made, [(check.name, f) for check in made.report.checks for f in check.failures]
+
+
+def versions(work: Workplace) -> list[int]:
+    """The numbers of the edition's frozen versions, in order."""
+    there = work.store.releases.iterdir() if work.store.releases.is_dir() else ()
+    told = (version_of(place.name) for place in there if place.is_dir())
+    return sorted(version for name, version in told if name == work.edition.name and version)
 
 
 def material(work: Workplace) -> Material:

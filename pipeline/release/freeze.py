@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from pipeline.evidence import Json
 from pipeline.release.case import Case
+from pipeline.release.changelog import LATER, HistoryError, Past, changelog, companions_of
 from pipeline.release.companions import COMPANIONS, companions, contents
 from pipeline.release.compose import Composition, Material, compose
 from pipeline.release.folder import MANIFEST, facts, render, seal
@@ -40,7 +42,7 @@ def freeze(material: Material, given: Given, place: Path, code_print: str) -> Fr
     """Write the release to `place` if every validator passes.
 
     Freezing the same release again changes nothing. Raises FreezeError where `place` holds another one: a release is
-    never overwritten.
+    never overwritten; HistoryError where the version before this one is not beside it, whole.
     """
     made = compose(material)
     report = gate(Case(material=material, made=made, lines=tables(material, made)), given)
@@ -49,6 +51,7 @@ def freeze(material: Material, given: Given, place: Path, code_print: str) -> Fr
     files = render(material, made)
     said = facts(material, made, code_print)
     files |= companions(contents(place.name, material, made, said["ledger_head"]), files)
+    files |= _history(place, material, made)
     files[MANIFEST] = seal(files, said)
     if place.exists():
         _must_be_same(files, place)
@@ -67,8 +70,25 @@ def freeze(material: Material, given: Given, place: Path, code_print: str) -> Fr
     return Frozen(place=place, made=made, report=report)
 
 
+def version_of(name: str) -> tuple[str, int]:
+    """A release's name without its version, and the version; 0 for a folder that was named otherwise."""
+    found = re.fullmatch(r"(.+)-v([1-9]\d*)", name)
+    return (found[1], int(found[2])) if found else (name, 0)
+
+
+def _history(place: Path, material: Material, made: Composition) -> dict[str, bytes]:
+    """What changed since the version before, and what was found wrong with it. The first version has neither."""
+    name, version = version_of(place.name)
+    if version < 2:
+        return {}
+    before = place.with_name(f"{name}-v{version - 1}")
+    if not before.is_dir():
+        raise HistoryError(f"{before} is not there; put it back: {place.name} has to say what changed since it")
+    return companions_of(changelog(place.name, Past.of(before), material, made))
+
+
 def _tables(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    return {name: data for name, data in files.items() if name != MANIFEST and name not in COMPANIONS}
+    return {name: data for name, data in files.items() if name not in (MANIFEST, *COMPANIONS, *LATER)}
 
 
 def _said(manifest: bytes) -> dict[str, Json]:
