@@ -41,7 +41,7 @@ class End:
 
 def build(work: Workplace) -> End:
     """Bring one edition up to date. Holds the edition's lock; raises StoreError where another build holds it."""
-    from assets import audit, classification
+    from assets import audit, episodes
 
     with work.store.lock(work.edition.name):
         new = audit.import_shipped(work)
@@ -49,7 +49,7 @@ def build(work: Workplace) -> End:
             work.say(f"audit {new} shipped decisions imported")
         present = prints(work)
         todo = stale(work, present)
-        if any(stage.name == "classification" for stage in todo) and not classification.askable(work):
+        if any(stage.name == "classification" for stage in todo) and not episodes.askable(work):
             return stopped(work)
         if todo and not work.offline:
             from assets import plan

@@ -15,7 +15,7 @@ from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 
-from assets import bundles, classification, corpus
+from assets import bundles, corpus, episodes, second_looks
 from assets.stages import UNFINISHED, prints, read_rows
 from assets.workplace import Workplace
 from pipeline.answers import Episode
@@ -87,7 +87,7 @@ def plan(work: Workplace) -> Plan:
         named = [i for i in missing if records[i].supplement_path is not None]
         requests[ATTACHMENTS] += batches(len(named), BULK)
     looks = [(item, episode) for item, episode in _looks(work) if episode is not None]
-    done = [episode for _, episode in looks][:LOOKED_AT]
+    done = [[episode, *second_looks.readings(work, item)] for item, episode in looks[:LOOKED_AT]]
     to_come = max(0, sample - len(looks))
     asked, sizes = _asked(work, done)
     found: dict[str, Interval | None] = {lane: exactly(n) for lane, n in requests.items() if n}
@@ -99,13 +99,12 @@ def plan(work: Workplace) -> Plan:
         if ahead is None or ahead.high > 0:
             found[lane] = ahead if known is None or ahead is None else known + ahead
     if len(done) < 2 and to_come:
-        unknown |= dict.fromkeys(("api.github.com", "huggingface.co"))
+        unknown |= dict.fromkeys(("api.github.com", "huggingface.co/api"))
         notes.append("What the papers' links and the agents ask is not known before a few papers are done: --pilot 20")
-    accounts = [episode.account for episode in done]
-    read = [_of(account, "input_tokens") + _of(account, "output_tokens") for account in accounts]
-    rules = work.edition.classifier.model == EMBEDDED
-    bytes_ = [size_ + sum(f["size"] for f in fetched[e.paper]) for e, size_ in zip(done, sizes, strict=True)]
-    money = exactly(0) if rules else forecast([_of(account, "micro_usd") for account in accounts], to_come)
+    read = [_of(paper, "input_tokens") + _of(paper, "output_tokens") for paper in done]
+    rules = {work.edition.classifier.model, *work.edition.classifier.looks} == {EMBEDDED}
+    bytes_ = [size_ + sum(f["size"] for f in fetched[p[0].paper]) for p, size_ in zip(done, sizes, strict=True)]
+    money = exactly(0) if rules else forecast([_of(paper, "micro_usd") for paper in done], to_come)
     if not rules and not _priced(work, notes):
         money = None
     return Plan(
@@ -113,7 +112,7 @@ def plan(work: Workplace) -> Plan:
         to_come=to_come,
         done=len(done),
         requests={**found, **{lane: None for lane in unknown if lane not in found}},
-        later=forecast([_open(episode) for episode in done], to_come),
+        later=forecast([_open(paper) for paper in done], to_come),
         tokens=exactly(0) if rules else forecast(read, to_come),
         micro_usd=money,
         disk=forecast(bytes_, to_come),
@@ -136,8 +135,10 @@ def pilot(work: Workplace, papers: int) -> None:
             small = {"sample": papers, "pool_size": papers, "eval_size": 1, "dev_per_tier": 0}
             bundles.run(_as(work, work.edition.variant(small)), f"pilot{UNFINISHED}")
         work.store.register(work.edition.name, work.edition.hash)
-        todo = [item for item, episode in _looks(work)[:papers] if episode is None]
-        asyncio.run(classification.first_look(work, todo))
+        first = [item for item, _ in _looks(work)[:papers]]
+        todo = [item for item in first if episodes.recorded(work, item) is None]
+        asyncio.run(episodes.read_papers(work, todo, passes=1))
+        second_looks.look_again(work, first)
 
 
 def _as(work: Workplace, edition: Edition) -> Workplace:
@@ -170,23 +171,25 @@ def _fetched(work: Workplace) -> dict[str, list[dict[str, int]]]:
     return {row["arxiv_id"]: [*row["source_files"], *row["supplement_files"]] for row in rows}
 
 
-def _looks(work: Workplace) -> list[tuple[classification.Item, Episode | None]]:
+def _looks(work: Workplace) -> list[tuple[episodes.Item, Episode | None]]:
+    """The bundles at hand in rank order, each with its recorded episode."""
     if work.store.table_print(work.edition.name, "bundles") is None:
         return []
     try:
-        return classification.looks(work)
+        return [(item, episodes.recorded(work, item)) for item in episodes.items(work)]
     except (TypeError, KeyError):
         return []
 
 
-def _asked(work: Workplace, done: Sequence[Episode]) -> tuple[list[Counter[str]], list[int]]:
+def _asked(work: Workplace, done: Sequence[Sequence[Episode]]) -> tuple[list[Counter[str]], list[int]]:
     """Requests by lane, and bytes of bodies, that each paper was the first to need: what many papers name is asked
     once."""
     seen: set[str] = set()
     asked: list[Counter[str]] = []
     sizes: list[int] = []
-    for episode in done:
-        new = dict.fromkeys(id_ for receipt in episode.receipts for id_ in receipt.exchanges if id_ not in seen)
+    for paper in done:
+        receipts = (receipt for episode in paper for receipt in episode.receipts)
+        new = dict.fromkeys(id_ for receipt in receipts for id_ in receipt.exchanges if id_ not in seen)
         seen |= new.keys()
         exchanges = [found for id_ in new if (found := work.record.get_exchange(id_)) is not None]
         lanes = (lane for exchange in exchanges for lane in lanes_of(exchange))
@@ -195,15 +198,15 @@ def _asked(work: Workplace, done: Sequence[Episode]) -> tuple[list[Counter[str]]
     return asked, sizes
 
 
-def _open(episode: Episode) -> int:
-    """Questions that a paper left for a later day."""
-    open_ = {id_ for r in episode.receipts if r.outcome is Outcome.UNDETERMINED for id_ in r.exchanges}
+def _open(paper: Sequence[Episode]) -> int:
+    """Questions that a paper's reading left for a later day; second looks ask nothing again."""
+    open_ = {id_ for r in paper[0].receipts if r.outcome is Outcome.UNDETERMINED for id_ in r.exchanges}
     return len(open_)
 
 
-def _of(account: Mapping[str, object], name: str) -> float:
-    value = account.get(name, 0)
-    return float(value) if isinstance(value, int | float) else 0.0
+def _of(paper: Sequence[Episode], name: str) -> float:
+    """What a paper's reading and second looks took together."""
+    return float(sum(episode.account.get(name) or 0 for episode in paper))
 
 
 def _priced(work: Workplace, notes: list[str]) -> bool:
@@ -211,11 +214,12 @@ def _priced(work: Workplace, notes: list[str]) -> bool:
     from classifiers import prices
     from classifiers.endpoints import Address
 
-    address, own = Address.parse(work.edition.classifier.model), os.environ.get("RECLAIM_PRICES")
-    if prices.load(Path(own) if own else None).of(address.provider, address.model) is not None:
-        return True
-    notes.append(f"No price is known for {address.name}: give one in a file that RECLAIM_PRICES names")
-    return False
+    own = os.environ.get("RECLAIM_PRICES")
+    table, told = prices.load(Path(own) if own else None), work.edition.classifier
+    asked = [Address.parse(model) for model in dict.fromkeys((told.model, *told.looks)) if model != EMBEDDED]
+    unknown = [address.name for address in asked if table.of(address.provider, address.model) is None]
+    notes += [f"No price is known for {name}: give one in a file that RECLAIM_PRICES names" for name in unknown]
+    return not unknown
 
 
 def _calls(questions: float) -> float:
@@ -240,7 +244,8 @@ def _corpus_ahead(work: Workplace, requests: Counter[str], unknown: dict[str, No
     if live is None:
         return
     if live.index_dataset is not None:
-        requests["huggingface.co"] += 2
+        requests["huggingface.co/api"] += 1
+        requests["huggingface.co/resolve"] += 1
     elif live.index_file is None and not (live.arxiv_snapshot or os.environ.get("RECLAIM_ARXIV_SNAPSHOT")):
         requests["arxiv.org"] += least
         notes.append(

@@ -8,54 +8,63 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from assets import classification
-from assets.classification import Item
+from assets import episodes
+from assets.episodes import Item
 from assets.stages import read_rows, write_rows
 from assets.workplace import Workplace
 from classifiers import prompts
 from classifiers.second_looks import Looker, double_reader, lookers, note
+from pipeline.answers import Episode
 from pipeline.derivation import Derivation, LookInput, Rules, derive
 from pipeline.disagreements import Disagreement, disagreements, first_seen, wants_looks
 from pipeline.evidence import Receipt, digest
 
 
-def look_again(work: Workplace, items: Sequence[Item]) -> None:
-    """Let the edition's second readers look at the rows among these papers that stand on what nobody found."""
+def look_again(work: Workplace, items: Sequence[Item]) -> int:
+    """Let the edition's second readers look at the rows among these papers that stand on what nobody found. Returns how
+    many looks are still to be had: a run may end before them.
+    """
     asked = lookers(work.edition.classifier)
     if not asked:
-        return
+        return 0
     rows = dict(_wanting(work, items))
-    for looker in asked:
-        _read(work, looker, [item for item in items if item.record.arxiv_id in rows], rows)
+    wanting = [item for item in items if item.record.arxiv_id in rows]
+    return sum(_read(work, looker, wanting, rows) for looker in asked)
 
 
 def _wanting(work: Workplace, items: Sequence[Item]) -> Iterator[tuple[str, Derivation]]:
     for item in items:
-        row = classification.first_derived(work, item)
+        row = episodes.first_derived(work, item)
         if row is not None and wants_looks(row):
             yield item.record.arxiv_id, row
 
 
-def _read(work: Workplace, looker: Looker, items: Sequence[Item], rows: Mapping[str, Derivation]) -> None:
-    """One reader's episodes of these papers; those in the record are not read again."""
-    theirs = [_theirs(item, looker) for item in items]
-    todo = [item for item in theirs if classification.recorded(work, item) is None]
+def _read(work: Workplace, looker: Looker, items: Sequence[Item], rows: Mapping[str, Derivation]) -> int:
+    """One reader's episodes of these papers; those in the record are not read again. Returns how many are lacking."""
+    theirs = [_theirs(item, looker, rows[item.record.arxiv_id]) for item in items]
+    todo = [item for item in theirs if episodes.recorded(work, item) is None]
     if todo:
         work.say(f"classification: {looker.look}, {len(todo)} rows")
-        reader = classification.classifier_of(work, looker)
+        reader = episodes.classifier_of(work, looker)
         told = {key: note(row, looker.look) for key, row in rows.items()}
-        asyncio.run(classification.read_papers(work, todo, 1, reader, lambda item: told[item.record.arxiv_id]))
+        asyncio.run(episodes.read_papers(work, todo, 1, reader, lambda item: told[item.record.arxiv_id]))
+    return sum(episodes.recorded(work, item) is None for item in todo)
 
 
-def _theirs(item: Item, looker: Looker) -> Item:
-    """The same paper under the key of another reader's episode."""
+def _theirs(item: Item, looker: Looker, row: Derivation) -> Item:
+    """The same paper under the key of another reader's episode: who reads it, and what they were told of the first."""
     name = looker.model.partition("@http")[0]
     who = name if name == "embedded" else prompts.identity(name, looker.told)
-    return replace(item, key=digest(["look", item.key, looker.look, who]))
+    return replace(item, key=digest(["look", item.key, looker.look, who, note(row, looker.look)]))
 
 
-def _second(work: Workplace, item: Item, looker: Looker) -> Derivation | None:
-    return classification.first_derived(work, _theirs(item, looker))
+def readings(work: Workplace, item: Item) -> list[Episode]:
+    """The second looks' episodes that the record holds for a paper."""
+    row = episodes.first_derived(work, item)
+    if row is None or not wants_looks(row):
+        return []
+    asked = (_theirs(item, looker, row) for looker in lookers(work.edition.classifier))
+    return [found for one in asked if (found := episodes.recorded(work, one)) is not None]
 
 
 def with_looks(work: Workplace, item: Item, row: Derivation) -> Derivation:
@@ -65,13 +74,13 @@ def with_looks(work: Workplace, item: Item, row: Derivation) -> Derivation:
         return row
     looks = []
     for looker in asked:
-        second = _second(work, item, looker)
+        theirs = _theirs(item, looker, row)
+        second, episode = episodes.first_derived(work, theirs), episodes.recorded(work, theirs)
         proposed = () if second is None else disagreements(row, second, looker.look)
-        episode = classification.recorded(work, _theirs(item, looker))
         cited = list(dict.fromkeys(i for one in proposed for i in one.receipts))
         who = "" if episode is None else episode.classifier
         looks.append(LookInput(look=looker.look, classifier=who, answered=second is not None, receipts=cited))
-    receipts = {r.id: r for r in classification.receipts_of_episode(work, item)}
+    receipts = {r.id: r for r in episodes.receipts_of_episode(work, item)}
     return derive(row.inputs.model_copy(update={"looks": looks}), receipts, Rules.of(work.edition))
 
 
@@ -81,7 +90,7 @@ def proposals(work: Workplace, items: Iterable[Item]) -> tuple[list[Disagreement
     found: list[Disagreement] = []
     receipts: dict[str, Receipt] = {}
     for item in items if asked else ():
-        row = classification.first_derived(work, item)
+        row = episodes.first_derived(work, item)
         if row is None or not wants_looks(row):
             continue
         for looker in asked:
@@ -97,14 +106,13 @@ def _compare(
     found: list[Disagreement],
     receipts: dict[str, Receipt],
 ) -> None:
-    second = _second(work, item, looker)
+    theirs = _theirs(item, looker, row)
+    second = episodes.first_derived(work, theirs)
     if second is None:
         return
     new = disagreements(row, second, looker.look)
     wanted = {i for one in new for i in one.receipts}
-    receipts.update(
-        (r.id, r) for r in classification.receipts_of_episode(work, _theirs(item, looker)) if r.id in wanted
-    )
+    receipts.update((r.id, r) for r in episodes.receipts_of_episode(work, theirs) if r.id in wanted)
     found += new
 
 
@@ -115,8 +123,8 @@ def double_read(work: Workplace, papers: Sequence[str], model: str | None = None
     stays as it is.
     """
     looker = double_reader(work.edition.classifier, model)
-    items = [item for item, _ in classification.looks(work) if item.record.arxiv_id in set(papers)]
-    rows = {i.record.arxiv_id: row for i in items if (row := classification.first_derived(work, i)) is not None}
+    items = [item for item in episodes.items(work) if item.record.arxiv_id in set(papers)]
+    rows = {i.record.arxiv_id: row for i in items if (row := episodes.first_derived(work, i)) is not None}
     read = [item for item in items if item.record.arxiv_id in rows]
     _read(work, looker, read, rows)
     found: list[Disagreement] = []

@@ -30,7 +30,7 @@ from pipeline.record import Record
 from pipeline.store import Store, StoreError
 
 if TYPE_CHECKING:
-    from classifiers.budget import Stopped
+    from classifiers.budget import Purse, Stopped
     from pipeline.ledger import Ledger
     from pipeline.offline.server import OfflineWorld
     from pipeline.sources.clocks import Clock
@@ -65,8 +65,8 @@ class Workplace:
 
     `say` takes a line of progress. `minutes` bounds the classification of a build; `take_prefix` makes the longest
     prefix of ranks that was classified the whole sample. `stopped`: why the classifier may be asked no more;
-    `environ`: its keys and budgets. `mode` and `ages`: whether the world is asked, and for a refresh what of it (see
-    `Recorder`).
+    `purse`: what its readers may spend together; `environ`: its keys and budgets. `mode` and `ages`: whether the world
+    is asked, and for a refresh what of it (see `Recorder`).
     """
 
     edition: Edition
@@ -75,6 +75,7 @@ class Workplace:
     minutes: float | None = None
     take_prefix: bool = False
     stopped: Stopped | None = None
+    purse: Purse | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     mode: Mode = "record"
     ages: AgeRule | None = None

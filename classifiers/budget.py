@@ -10,6 +10,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from datetime import datetime
 from typing import Literal
 
 from classifiers.prices import MICRO, Price
@@ -118,19 +119,19 @@ def worst(input_tokens: int, output_tokens: int, price: Price | None) -> Spent:
 
 @dataclass
 class Purse:
-    """One run's money and time, shared by its papers; used from the event loop's thread alone.
+    """One run's money and time, shared by its papers and readers; used from the event loop's thread alone.
 
-    `spent` begins with what the record holds for the edition: starting again does not fill the purse. `elapsed` gives
-    the run's seconds. Once `stopped`, nobody pays for anything.
+    `spent` begins with the turns that the record holds for the edition: starting again does not fill the purse with
+    requests, tokens or money. Tool calls, attempts that failed, and seconds (since `began`) are the run's own. Once
+    `stopped`, nobody pays for anything.
     """
 
     budget: Budget = field(default_factory=Budget)
     accepted: frozenset[str] = frozenset()
-    price: Price | None = None
-    model: str = ""
     spent: Spent = field(default_factory=Spent)
     reserved: Spent = field(default_factory=Spent)
     stopped: Stopped | None = None
+    began: datetime | None = None
     _waiting: list[asyncio.Future[None]] = field(default_factory=list)
 
     def stop(self, reason: Stop, message: str) -> Stopped:
@@ -139,21 +140,26 @@ class Purse:
             self.stopped = Stopped(reason, message)
         return self.stopped
 
-    def open(self) -> None:
-        """Refuse a run that cannot be paid for, before its first request. Raises Stopped."""
+    def seconds(self, now: datetime) -> float:
+        """Since the run's first turn."""
+        self.began = self.began or now
+        return (now - self.began).total_seconds()
+
+    def open(self, model: str, price: Price | None) -> None:
+        """Refuse a run that cannot be paid for, before a model's first request. Raises Stopped."""
         empty = [f.name for f in fields(Budget) if getattr(self.budget, f.name) == 0]
         if empty:
-            raise self.stop("no_budget", f"the run's budget is {empty[0]}=0; nothing was asked of {self.model}")
-        if self.price is None and "unpriced" not in self.accepted:
+            raise self.stop("no_budget", f"the run's budget is {empty[0]}=0; nothing was asked of {model}")
+        if price is None and "unpriced" not in self.accepted:
             raise self.stop(
                 "no_price",
-                f"no price is known for {self.model}; nothing was asked of it. Add the price to a file that "
+                f"no price is known for {model}; nothing was asked of it. Add the price to a file that "
                 "RECLAIM_PRICES names (form: data/reference/prices.toml), or accept it: --accept unpriced",
             )
-        if self.price is None and self.budget.usd is not None:
+        if price is None and self.budget.usd is not None:
             raise self.stop(
                 "no_price",
-                f"the run's budget is in dollars and no price is known for {self.model}; nothing was asked of it. Add "
+                f"the run's budget is in dollars and no price is known for {model}; nothing was asked of it. Add "
                 "the price (RECLAIM_PRICES), or give the budget in tokens",
             )
 
@@ -164,7 +170,6 @@ class Purse:
         while True:
             if self.stopped is not None:
                 raise self.stopped
-            self.open()
             if over := self._over(self.spent + ahead, seconds):
                 reason, bound, value, unit = over
                 raise self.stop(
@@ -196,12 +201,12 @@ class Purse:
         found = ((r, bound, value, unit) for r, bound, value, unit in bounds if bound is not None and value > bound)
         return next(found, None)
 
-    def measured(self, spent: Spent) -> None:
+    def measured(self, model: str, spent: Spent) -> None:
         """Raises Stopped where a backend told no usage and the run did not accept that."""
         if spent.unmeasured and "unmeasured" not in self.accepted:
             raise self.stop(
                 "no_usage",
-                f"{self.model} tells no token usage, so no budget would hold; stopped after its first turn. Turn usage "
+                f"{model} tells no token usage, so no budget would hold; stopped after its first turn. Turn usage "
                 "on in the backend, or accept it: --accept unmeasured",
             )
 

@@ -10,7 +10,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -103,15 +103,14 @@ class Endpoint:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     ask: bool = True
     answered: int = 0
-    began: datetime | None = None
     _models: dict[Any, Model] = field(default_factory=dict)
 
-    @property
-    def seconds(self) -> float:
-        """Since the run's first turn."""
-        now = self.clock.now()
-        self.began = self.began or now
-        return (now - self.began).total_seconds()
+    def open(self) -> None:
+        """Refuse to begin what cannot be asked or paid for. Raises NoSuchModel or Stopped."""
+        self.address.key(self.environ)
+        if find_spec(self.address.provider) is None:
+            raise NoSuchModel(f"{self.address.name} needs the extra 'llm' (uv sync --extra llm)")
+        self.purse.open(self.address.name, self.price)
 
     def model(self) -> Model:
         """The patient model of the running event loop: connections belong to the loop that opened them."""
@@ -208,9 +207,10 @@ class PatientModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         one = self.endpoint
+        one.purse.open(one.address.name, one.price)
         ahead, before = one.ahead(messages, model_request_parameters), one.answered
         for attempt in range(1, ATTEMPTS + 1):
-            await one.purse.reserve(ahead, one.seconds)
+            await one.purse.reserve(ahead, one.purse.seconds(one.clock.now()))
             taken = Spent(requests=1)
             try:
                 response = await self.wrapped.request(messages, model_settings, model_request_parameters)

@@ -63,7 +63,7 @@ class MeteredModel(WrapperModel):
                 f"{spent.tokens} tokens and {spent.micro_usd} micro-dollars went into {spent.requests} turns; the next "
                 f"would take up to {ahead.tokens} tokens and {ahead.micro_usd} micro-dollars",
             )
-        self.endpoint.purse.measured(self.account.spent)
+        self.endpoint.purse.measured(self.endpoint.address.name, self.account.spent)
         response = await super().request(messages, model_settings, model_request_parameters)
         calls = sum(isinstance(p, ToolCallPart) and p.tool_name != self.output for p in response.parts)
         self.desk.asked += calls

@@ -38,14 +38,13 @@ class Classifier:
     def check(self) -> None:
         """Refuse a run that cannot be paid for or asked, before its first request. Raises Stopped or NoSuchModel."""
         if self.endpoint is not None and self.endpoint.ask:
-            self.endpoint.address.key(self.endpoint.environ)
-            self.endpoint.purse.open()
+            self.endpoint.open()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
     """How a run reaches its model: what it may spend, and did so far; where its turns lie, by paper; the clock that
-    waits. `ask` False replays from `turns` alone.
+    waits. `ask` False replays from `turns` alone. `purse` is given where several readers share one.
     """
 
     budget: Budget = field(default_factory=Budget)
@@ -55,6 +54,7 @@ class Way:
     clock: Clock = field(default_factory=SystemClock)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     ask: bool = True
+    purse: Purse | None = None
 
     @classmethod
     def of(cls, environ: Mapping[str, str] = os.environ, **given: object) -> Way:
@@ -84,7 +84,7 @@ def model_for(name: str, told: LanguageModel | None = None, way: Way | None = No
     address, told, way = Address.parse(name), told or LanguageModel(), way or Way.of()
     own = way.environ.get("RECLAIM_PRICES")
     price = prices.load(Path(own) if own else None).of(address.provider, address.model)
-    purse = Purse(budget=way.budget, accepted=way.accepted, price=price, model=address.name, spent=way.spent)
+    purse = way.purse or Purse(budget=way.budget, accepted=way.accepted, spent=way.spent)
     # Without a place for turns, papers of one run still share what was asked.
     shared = MemoryTurns()
     return Classifier(

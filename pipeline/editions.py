@@ -338,7 +338,10 @@ class Edition(_Settings):
         for key in ("index_file", "arxiv_snapshot"):
             if self.live is not None and settings["live"][key] is not None:
                 settings["live"][key] = PurePath(settings["live"][key]).name
-        settings["classifier"]["model"] = self.classifier.model.partition("@http")[0]
+        told = settings["classifier"]
+        told["model"] = told["model"].partition("@http")[0]
+        if "second_looks" in told:
+            told["second_looks"] = [name.partition("@http")[0] for name in told["second_looks"]]
         return settings
 
 

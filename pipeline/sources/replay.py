@@ -37,8 +37,9 @@ CHECK = "receipts come back from recorded evidence"
 _TOKEN = "a-token-that-replay-sends-to-nobody"
 
 
-def replay(case: Case, pack: Pack | None) -> Report:
-    """Call every receipt's tool with its arguments, and compare what comes back field by field and fact by fact.
+def replay(case: Case, pack: Pack | None, came_back: dict[str, bool] | None = None) -> Report:
+    """Call every receipt's tool with its arguments, and compare what comes back field by field and fact by fact;
+    `came_back` is filled with whether it is the same, by receipt id.
 
     Receipts of calls that reached no tool (links over the bound of the link check, crashed tools, arguments that are no
     text) prove nothing and are skipped; a note says how many.
@@ -61,6 +62,8 @@ def replay(case: Case, pack: Pack | None) -> Report:
                 call = f"{receipt.tool} {canonical(dict(receipt.arguments))[:300]}"
                 problems = [tools] if isinstance(tools, str) else memory.differences(receipt, tools)
                 tally.look(paper, [f"{call}: {problem}" for problem in problems])
+                if came_back is not None:
+                    came_back[receipt.id] = not problems
     return Report((tally.done(),), _notes(skipped))
 
 
@@ -121,8 +124,8 @@ class Memory:
         return Tools(Probes(*given), Probes(*given, _TOKEN))
 
     def recall(self, receipt: Receipt | None, tools: Tools, tool: str, arguments: Mapping[str, Json]) -> Probed:
-        """What a tool gives at the moment of a receipt, or, where it gives that at none, at its last; without a receipt,
-        what it gives without the world. Raises NotRecorded.
+        """What a tool gives at the moment of a receipt, or, where it gives that at none, at its last; without a
+        receipt, what it gives without the world. Raises NotRecorded.
         """
         first: Probed | NotRecorded | None = None
         for held in ((),) if receipt is None else self._moments(receipt):

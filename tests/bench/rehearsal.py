@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from assets import bundles, classification, corpus, repositories
+from assets import bundles, corpus, episodes, repositories
 from assets.workplace import Workplace
 from classifiers import linkcheck
 from classifiers.places import call_for
@@ -110,8 +110,8 @@ def fetch_all(work: Rehearsal) -> dict[str, Any]:
     told = dict(corpus.run(work, "print"))
     told |= {f"bundles_{key}": value for key, value in bundles.run(work, "print").items()}
     recorder, tokens = work.recorder(), Tokens.of(work.tokens)
-    items = classification._items(work)
-    papers = {item.record.arxiv_id: classification._paper(work, item) for item in items}
+    items = episodes.items(work)
+    papers = {item.record.arxiv_id: episodes.paper_of(work, item) for item in items}
     read = [(item.record, papers[item.record.arxiv_id]) for item in items]
     repositories.look_up(work, recorder, tokens, read)
     named = {name for _, paper in read for link in paper.links if (name := repository_of(link.url))}

@@ -202,7 +202,7 @@ def test_turns_in_flight_together_keep_to_the_runs_budget_and_use_it() -> None:
     assert stopped
     assert {e.reason for e in stopped} == {"run_money"}
     assert purse.spent.micro_usd <= usd * 1_000_000
-    assert purse.spent.micro_usd > usd * 1_000_000 - 2 * worst(12_000, 8_192, purse.price).micro_usd
+    assert purse.spent.micro_usd > usd * 1_000_000 - 2 * worst(12_000, 8_192, classifier.endpoint.price).micro_usd
     assert purse.reserved == Spent()
 
 
@@ -261,7 +261,7 @@ def test_a_table_of_prices_that_is_none_names_its_file(tmp_path: Path) -> None:
 
 
 def test_the_first_reason_to_stop_stands() -> None:
-    purse = Purse(model="m")
+    purse = Purse()
     first = purse.stop("run_money", "no money")
     assert purse.stop("endpoint_down", "dead") is first
     assert turns({"messages": []}) == 0
