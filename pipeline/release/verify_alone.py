@@ -274,7 +274,11 @@ RECEIPT = {
 }
 SETTLING = ("adjudicate", "relabel", "re_estimate")
 QUESTIONS = (*SIGNALS, "kind", "needs", "claim", "target", "bar", "hours", "eligibility")
-EVENT_DEFAULTS: Line = {"why": "", "evidence": [], **fields("question phase value row_hash undoes guide mode identity", None)}
+EVENT_DEFAULTS: Line = {
+    "why": "",
+    "evidence": [],
+    **fields("question phase value row_hash undoes guide mode identity", None),
+}
 EVENT = {
     **fields("kind", one_of("answer undo adjudicate relabel re_estimate drop replace erratum")),
     **fields("paper who at why", TEXT),
@@ -1922,12 +1926,12 @@ class Made:
     derived: list[Derived]
     pool: Selection
     audited: dict[str, Audited]
-    entered: list[str]
-    events: list[Line]
     splits: Splits
     rows: dict[str, list[Line]]
     problems: list[tuple[str, str]]
     exclusions: list[Line]
+    entered: list[str] = field(default_factory=list)
+    events: list[Line] = field(default_factory=list)
 
     @property
     def chosen(self) -> list[Audited]:
@@ -1962,7 +1966,7 @@ def make(held: Held, derived: list[Derived]) -> Made:
                 problems.append((one.id, str(error)))
     exclusions = [*held.early, *left_out(derived, pool, audited, splits)]
     exclusions.sort(key=lambda e: (e["key"], e["stage"]))
-    return Made(derived, pool, audited, entered, events, splits, rows, problems, exclusions)
+    return Made(derived, pool, audited, splits, rows, problems, exclusions, entered, events)
 
 
 def entering(
@@ -1993,7 +1997,7 @@ def entering(
         have = Counter(counted(one) for i, one in audited.items() if i not in replaced)
         short = [
             i
-            for tier_, quota in zip(SELECTABLE, quotas)
+            for tier_, quota in zip(SELECTABLE, quotas)  # noqa: B905 (Python 3.9 knows no strict)
             if have[tier_] < quota + edition["dev_per_tier"]
             for i in left
             if derived[i].tier == tier_

@@ -1,0 +1,765 @@
+"""The verifier that needs nothing installed: it passes what is true, names every forgery, and agrees with the other."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pipeline import compute, labels, selection, targets
+from pipeline.audit import standing
+from pipeline.compute import load_devices
+from pipeline.corpus import Exclusion
+from pipeline.derivation import Inputs
+from pipeline.events import QUESTIONS, Entry, Event, chained, fold, genesis, head, verify_chain
+from pipeline.evidence import Outcome, Receipt, Signal, digest
+from pipeline.paper import parse_number
+from pipeline.release import gate, verify_alone
+from pipeline.release.compose import Material, compose
+from pipeline.release.freeze import freeze
+from pipeline.release.tables import SCHEMAS, TABLES, jsonl, parquet
+from pipeline.release.verify import _expected_files, verify
+from pipeline.tiers import Tier
+
+ALONE = Path(verify_alone.__file__)
+Line = dict[str, Any]
+
+
+def loaded(name: str) -> ModuleType:
+    """A file beside this one: test folders are no packages."""
+    key = f"reclaim_{name}"
+    if key not in sys.modules:
+        spec = importlib.util.spec_from_file_location(key, Path(__file__).with_name(f"{name}.py"))
+        assert spec is not None
+        assert spec.loader is not None
+        module = sys.modules[key] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return sys.modules[key]
+
+
+made = loaded("made")
+forging = loaded("test_verify")
+
+
+@pytest.fixture(scope="module")
+def held() -> Material:
+    return made.material()
+
+
+@pytest.fixture(scope="module")
+def release(held: Material, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("releases") / "made-2026-v1"
+    frozen = freeze(held, made.given(held), place, "code")
+    assert frozen.place == place, "\n".join(frozen.report.lines())
+    return place
+
+
+@pytest.fixture
+def copy(release: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(release, tmp_path / "copy")
+
+
+def alone(folder: Path, **heads: str) -> tuple[bool, str]:
+    checks, notes = verify_alone.verify(folder, heads.get("ledger_head"), heads.get("edition_hash"))
+    return all(check.ok for check in checks), "\n".join(verify_alone.report(checks, notes, most=1000))
+
+
+def run(folder: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """As a stranger runs it: the release's own file, no site packages, nothing of this project on the path."""
+    command = [sys.executable, "-I", "-S", str(folder / "verify.py"), *arguments]
+    return subprocess.run(command, capture_output=True, encoding="utf-8", cwd=cwd, env={"PATH": os.environ["PATH"]})
+
+
+def test_a_release_carries_it_and_it_runs_with_nothing_installed(held: Material, copy: Path, tmp_path: Path) -> None:
+    assert (copy / "verify.py").read_bytes() == ALONE.read_bytes()
+    ran = run(copy, f"--ledger-head={made.head(held)}", f"--edition-hash={held.edition.hash}", cwd=tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    lines = ran.stdout.splitlines()
+    assert lines[-1] == "every check holds"
+    assert "ok     labels follow from receipts and decisions (66 checked)" in lines
+    assert "note   Parquet files (11): their hashes were checked, their contents were not read" in lines
+    assert not [line for line in lines if "(0 checked)" in line and "replacements" not in line]
+
+
+def test_a_published_head_that_differs_fails_with_exit_code_one_and_is_told_as_json(
+    release: Path, tmp_path: Path
+) -> None:
+    ran = run(release, "--ledger-head", "0" * 64, "--json", cwd=tmp_path)
+    assert ran.returncode == 1
+    told = json.loads(ran.stdout)
+    wrong = [(check["name"], f["where"]) for check in told["checks"] for f in check["failures"]]
+    assert told["ok"] is False
+    assert wrong == [("the manifest says what the files give", "ledger_head")]
+
+
+def test_it_takes_a_folder_and_says_so_where_there_is_no_release(release: Path, tmp_path: Path) -> None:
+    assert run(release, str(release), cwd=tmp_path).returncode == 0
+    ran = run(release, str(tmp_path), cwd=tmp_path)
+    assert ran.returncode == 1
+    assert "this is no release folder" in ran.stdout
+
+
+def test_it_is_one_file_of_the_standard_library_for_python_3_9() -> None:
+    tree = ast.parse(ALONE.read_text(encoding="utf-8"), feature_version=(3, 9))
+    imported = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+    imported |= {n.module or "." for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+    assert {name.partition(".")[0] for name in imported} <= sys.stdlib_module_names
+
+
+def test_it_knows_the_files_the_gate_and_the_device_table_of_this_code() -> None:
+    assert sorted(verify_alone.FILES) == sorted(_expected_files())
+    assert [check.__name__ for check in verify_alone.GATE] == [check.__name__ for check in gate.FOLDER]
+    devices = load_devices()
+    assert verify_alone.KNOWN_DEVICES[devices.version] == digest(devices.model_dump(mode="json")), (
+        "a table whose factors change gets a new version, and its hash here"
+    )
+
+
+# One forgery for each rule of the gate: values changed, then every table, Parquet file and hash made true again.
+
+Forgery = Callable[[Path, Material], str]
+"""Forges a copied release; returns the row that a failure has to name."""
+
+
+def material_with(held: Material, paper: str, change: Callable[[Line], object], *, decide: bool = True) -> Material:
+    """The material with one paper's inputs changed; the forger answers for people too unless `decide` is false."""
+    sample = [i.model_dump(mode="json") for i in held.sample]
+    change(next(line for line in sample if line["arxiv_id"] == paper))
+    forged = replace(held, sample=tuple(Inputs.model_validate(line) for line in sample))
+    return made.decided(forged) if decide else forged
+
+
+@cache
+def chosen() -> str:
+    """A paper of the evaluation split."""
+    return compose(made.material()).splits.eval[0]
+
+
+def from_inputs(change: Callable[[Line], object]) -> Forgery:
+    def forgery(folder: Path, held: Material) -> str:
+        paper = chosen()
+        forging.rewrite(folder, material_with(held, paper, change))
+        return paper
+
+    return forgery
+
+
+def from_line(table: str, change: Callable[[Line], None]) -> Forgery:
+    return lambda folder, held: forging.forge(folder, table, change, at=0)
+
+
+def write(folder: Path, table: str, lines: list[Line], **said_too: Any) -> None:
+    (folder / f"{table}.jsonl").write_bytes(jsonl(lines))
+    if table in SCHEMAS:
+        (folder / f"{table}.parquet").write_bytes(parquet(table, lines))
+    forging.reseal(folder, **said_too)
+
+
+def read(folder: Path, table: str) -> list[Line]:
+    return [json.loads(line) for line in (folder / f"{table}.jsonl").read_bytes().splitlines()]
+
+
+def other_receipt(folder: Path, held: Material, change: Callable[[Receipt], Receipt]) -> str:
+    paper = chosen()
+    receipts = dict(held.receipts)
+    taken = next(r for r in receipts.values() if r.paper == paper)
+    forged = change(taken)
+    receipts[forged.id] = forged
+    rest = replace(held, receipts=receipts)
+    swap = [forged.id if i == taken.id else i for i in next(i for i in held.sample if i.arxiv_id == paper).receipts]
+    forging.rewrite(folder, material_with(rest, paper, lambda line: line.update(receipts=swap)))
+    return paper
+
+
+def stolen(folder: Path, held: Material) -> str:
+    return other_receipt(folder, held, lambda r: replace(r, paper="2601.99999"))
+
+
+def rests_on_nothing(folder: Path, held: Material) -> str:
+    return other_receipt(folder, held, lambda r: replace(r, exchanges=()))
+
+
+def broken_chain(folder: Path, held: Material) -> str:
+    """The last entry stands alone: its own hash is true, and so is the head."""
+    lines = read(folder, "ledger")
+    last = lines[-1]
+    last["prev_hash"] = "0" * 64
+    last["hash"] = digest([last["site"], last["seq"], last["prev_hash"], last["event"]])
+    write(folder, "ledger", lines, ledger_head=digest([[last["site"], last["seq"], last["hash"]]]))
+    return f"{last['event']['paper']} ({last['site']} {last['seq']})"
+
+
+def unanswered(folder: Path, held: Material) -> str:
+    paper = chosen()
+    events = [e.event for e in held.entries if (e.event.paper, e.event.question) != (paper, "bar")]
+    forging.rewrite(folder, replace(held, entries=made.chain(events)))
+    return paper
+
+
+def unfit_row(folder: Path, held: Material) -> str:
+    """A paper that nothing selects, in the place and with the words of one that was selected."""
+    unfit = next(d.arxiv_id for d in compose(held).derivations if not d.eligible)
+    lines = read(folder, "eval")
+    lines[0]["custom_id"] = unfit
+    write(folder, "eval", sorted(lines, key=lambda line: line["custom_id"]))
+    return unfit
+
+
+def lost_row(folder: Path, held: Material) -> str:
+    lines = read(folder, "eval")
+    write(folder, "eval", lines[1:])
+    return str(lines[0]["custom_id"])
+
+
+def row_in_both(folder: Path, held: Material) -> str:
+    line = {**read(folder, "eval")[0], "split": "dev"}
+    write(folder, "dev", sorted([*read(folder, "dev"), line], key=lambda line: line["custom_id"]))
+    return str(line["custom_id"])
+
+
+def chosen_successor(folder: Path, held: Material) -> str:
+    """A replacement that names who shall come in, and it is not who comes next."""
+    paper = chosen()
+    swap = Event(
+        kind="replace", paper=paper, who="ada", at="2026-02-21T10:00:00Z", why="a better one", value="2601.99999"
+    )
+    forging.rewrite(folder, replace(held, entries=made.chain([*(e.event for e in held.entries), swap])))
+    return paper
+
+
+def skipped_rank(folder: Path, held: Material) -> str:
+    """A paper that was sampled is said to lie beyond the sample."""
+    order = made.order()
+    gone = order[10]
+    early = (*held.early, Exclusion(key=gone, title="", stage="sample", reason="beyond the sample", detail=""))
+    rest = replace(held, sample=tuple(i for i in held.sample if i.arxiv_id != gone), early=early)
+    kept = {r for i in rest.sample for r in i.receipts}
+    forging.rewrite(folder, made.decided(replace(rest, receipts={k: r for k, r in rest.receipts.items() if k in kept})))
+    return str(order[11])
+
+
+def lost_paper(folder: Path, held: Material) -> str:
+    lines = read(folder, "exclusions")
+    gone = next(line for line in lines if line["stage"] == "corpus")
+    write(folder, "exclusions", [line for line in lines if line is not gone])
+    return str(gone["key"])
+
+
+FORGERIES: dict[str, Forgery] = {
+    "row_schema": from_line("eval", lambda row: row.update(votes=1)),
+    "receipts_resolve": stolen,
+    "receipts_rest": rests_on_nothing,
+    "receipts_entail": from_line("eval", forging.flip_code),
+    "targets_gradeable": from_inputs(lambda line: line["target"].update(value="about eighty")),
+    "targets_ruled": from_inputs(lambda line: line["target"]["bar"].update(tolerance=40.0)),
+    "agents_untold": from_inputs(lambda line: line.update(central_claim="The best after 200 epochs.")),
+    "inventory_reasoned": from_inputs(lambda line: line["inventory"][0].update(reason="we like it")),
+    "ledger_whole": broken_chain,
+    "pool_decided": unanswered,
+    "tiers_follow": from_line("eval", lambda row: row.update(score=3 - row["score"])),
+    "bands_follow": from_line("eval", forging.set_("h100_band", to="32-96")),
+    "caps_hold": from_line("eval", forging.set_("audited_h100_hours", to=100.0)),
+    "eligible_rows": unfit_row,
+    "sizes_hold": lost_row,
+    "splits_disjoint": row_in_both,
+    "replacements_ruled": chosen_successor,
+    "sampled_by_rank": skipped_rank,
+    "all_accounted": lost_paper,
+}
+
+
+@pytest.mark.parametrize("rule", [check.__name__ for check in gate.FOLDER])
+def test_a_planted_forgery_of_each_rule_of_the_gate_is_caught_alone_by_rule_and_row(
+    rule: str, held: Material, copy: Path
+) -> None:
+    assert rule in FORGERIES, f"{rule} is a rule of the gate; plant a forgery that breaks it"
+    row = FORGERIES[rule](copy, held)
+    checks, notes = verify_alone.verify(copy)
+    text = "\n".join(verify_alone.report(checks, notes, most=1000))
+    name = next(check for check in verify_alone.GATE if check.__name__ == rule)(verify_alone_case(held)).name
+    broken = next(check for check in checks if check.name == name)
+    assert not broken.ok, text
+    assert any(row in f"{where} {problem}" for check in checks for where, problem in check.failures), (row, text)
+
+
+def verify_alone_case(held: Material) -> Any:
+    """An empty case, to ask a rule its name."""
+    nothing = verify_alone.Held(held.edition.settings(), None, [], {}, [], [], [], [])
+    nowhere = verify_alone.Splits({}, {s: verify_alone.Selection([], {}, {}) for s in ("eval", "dev")}, [], [])
+    empty = verify_alone.Made([], verify_alone.Selection([], {}, {}), {}, nowhere, {}, [], [])
+    return verify_alone.Case(nothing, empty, {table: [] for table in TABLES})
+
+
+def test_changed_device_factors_are_caught_though_every_hash_is_true(copy: Path) -> None:
+    place = copy / "devices.json"
+    devices = json.loads(place.read_bytes())
+    devices["device"][0].update(factor=0.5, low=0.5)
+    place.write_bytes(forging.document(devices))
+    forging.reseal(copy)
+    ok, text = alone(copy)
+    assert not ok
+    assert "devices.json: is not version 1 of the device table" in text
+    assert not verify(copy).ok
+
+
+def test_any_changed_byte_is_named_by_file_and_row(copy: Path) -> None:
+    for name in sorted(path.name for path in copy.iterdir()):
+        whole = (copy / name).read_bytes()
+        at = len(whole) // 3
+        (copy / name).write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
+        checks, _ = verify_alone.verify(copy)
+        assert {where for check in checks for where, _ in check.failures} == {name}
+        (copy / name).write_bytes(whole)
+    lines = (copy / "eval.jsonl").read_bytes().splitlines(keepends=True)
+    (copy / "eval.jsonl").write_bytes(lines[0] + lines[1].replace(b"best", b"BEST") + b"".join(lines[2:]))
+    assert f"row {json.loads(lines[1])['custom_id']}: changed" in alone(copy)[1]
+
+
+def test_whatever_stands_in_a_file_costs_a_failure_not_a_crash(copy: Path) -> None:
+    for name in ("edition.json", "devices.json", "agreement.json", "sample.jsonl", "ledger.jsonl"):
+        whole = (copy / name).read_bytes()
+        for junk in (b"\xff\xfe\n", b"[" * 100_000 + b"\n", b"", b'{"event":[]}\n'):
+            (copy / name).write_bytes(junk)
+            listed = json.loads((copy / "manifest.json").read_bytes())
+            listed["files"][name] = {
+                **listed["files"][name],
+                "size": len(junk),
+                "sha256": forging.sha256(junk).hexdigest(),
+            }
+            listed.pop("manifest_sha256")
+            (copy / "manifest.json").write_bytes(forging.document({**listed, "manifest_sha256": digest(listed)}))
+            assert not alone(copy)[0], (name, junk[:10])
+        (copy / name).write_bytes(whole)
+
+
+# Two writings of the same rules, asked the same.
+
+FAST = settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+SUBJECTS = ("github:lab/p1", "github:lab/p2", "hf:model:lab/p1-7b", "hf:dataset:lab/d", "url:https://p.example/")
+TOOLS = ("github_repo", "github_tree", "github_file", "hub_repo", "hub_file", "fetch_url", "hub_search")
+SEARCHES = ("github_search_repositories", "github_search_code", "hub_search")
+
+facts_of_places = st.fixed_dictionaries(
+    {},
+    optional={
+        **{key: st.booleans() for key in ("authenticated", "moved_elsewhere", "eval_only", "weights_open")},
+        **{key: st.booleans() for key in ("adapter_only", "base_open", "data_open", "complete", "failed")},
+        "code_files": st.sampled_from([0, 1, 2, 5]),
+        "code_sample": st.lists(st.sampled_from(["setup.py", "a/__init__.py", "train.py"]), max_size=3),
+        "submodules": st.lists(st.fixed_dictionaries({"reached": st.sampled_from([True, False, None])}), max_size=2),
+        "unseen": st.lists(st.sampled_from(["tree", "raw", "weights", "card", "submodules"]), max_size=2),
+        "files": st.just(["x"]),
+        "construction_scripts": st.lists(st.just("make.py"), max_size=1),
+        "base_model": st.sampled_from(["lab/p1-7b", "Lab/P1-7B", None, ["lab/p1-7b"]]),
+        "scope_words": st.lists(st.sampled_from(["7B", "130m", "big"]), max_size=2),
+    },
+)
+places = st.builds(
+    Receipt,
+    paper=st.just("2601.00001"),
+    tool=st.sampled_from(TOOLS),
+    arguments=st.fixed_dictionaries({"n": st.integers(0, 2)}),
+    exchanges=st.just(("e",)),
+    outcome=st.sampled_from(Outcome),
+    reason=st.sampled_from(["", "told so"]),
+    subject=st.sampled_from(SUBJECTS),
+    facts=facts_of_places,
+)
+searches = st.builds(
+    Receipt,
+    paper=st.just("2601.00001"),
+    tool=st.sampled_from(SEARCHES),
+    arguments=st.fixed_dictionaries({"query": st.sampled_from(["Made  paper", "made paper", 'it\'s "so"', "other"])}),
+    exchanges=st.just(("e",)),
+    outcome=st.sampled_from(Outcome),
+    reason=st.sampled_from(["", "told so"]),
+    subject=st.sampled_from(["search:github", "search:hub"]),
+    facts=st.fixed_dictionaries(
+        {"complete": st.booleans()},
+        optional={
+            "query": st.sampled_from(["made model", "paper"]),
+            "results": st.lists(st.sampled_from(["lab/p1", "who/Made-Net", "x/y"]), max_size=2),
+            "failed": st.booleans(),
+        },
+    ),
+)
+receipts_ = st.lists(st.one_of(places, searches), max_size=7)
+contexts = st.builds(
+    labels.Context,
+    groups=st.lists(st.frozensets(st.sampled_from(SUBJECTS), max_size=3), max_size=2).map(tuple),
+    open_homes=st.frozensets(st.sampled_from(SUBJECTS), max_size=1),
+    gated_homes=st.frozensets(st.sampled_from(SUBJECTS), max_size=1),
+    unresolved_links=st.sampled_from([(), (), ("url:https://dead.example/",)]),
+    not_needed=st.sampled_from(["", "", "", "not needed, as the paper says"]),
+    training_needed=st.booleans(),
+    standard_names=st.sampled_from([(), ("CIFAR-10",), ("CIFAR-10", "GSM8K")]),
+    custom_data=st.booleans(),
+    absence_searches=st.sampled_from([{}, {"github": 2, "hub": 1}, {"github": 1}]),
+    words=st.sampled_from([frozenset(), frozenset({"made", "paper"})]),
+    method=st.sampled_from(["", "madenet"]),
+    sizes=st.sampled_from([(), ("7b",), ("70b",)]),
+)
+
+
+@FAST
+@given(receipts_, contexts, st.sampled_from(Signal), st.booleans(), st.sampled_from([(), ("unknown",)]))
+def test_both_turn_receipts_into_the_same_labels(
+    found: list[Receipt], context: labels.Context, signal: Signal, word: bool, cited: tuple[str, ...]
+) -> None:
+    due = labels.label(labels.Claim(signal=signal, value=word, cited=cited), found, context)
+    told = verify_alone.label(
+        str(signal), {"value": word, "cited": list(cited)}, [r.to_json() for r in found], context.to_json()
+    )
+    assert (told.value, told.verification, told.status, told.receipts, told.reason) == (
+        *(due.value, str(due.verification), str(due.status), due.receipts, due.reason),
+    )
+
+
+DEVICE_WORDS = st.sampled_from(
+    [a for d in load_devices().device for a in d.aliases]
+    + [
+        "8",
+        "x",
+        "NVIDIA",
+        "80GB",
+        "40 GB",
+        "PCIe",
+        "NVL",
+        "Ti",
+        "v3-8",
+        "TPU v4-32",
+        "TPU cores",
+        "32-core",
+        "and",
+        "-",
+    ]
+    + [
+        "RTX",
+        "A10G",
+        "Super",
+        "s",
+        "(",
+        "\\times",
+        "$",
+        "~",
+        "\u2013",
+        "unknown card",
+        "64 cores",
+        "MIG",
+        "T4",
+        "in T4",
+    ]
+)
+amounts = st.one_of(st.none(), st.sampled_from([0.0, 0.5, 1.0, 3.0, 7.25, 1e9]))
+parts = st.fixed_dictionaries(
+    {
+        "kind": st.sampled_from(["train", "finetune", "eval", "generate"]),
+        "device": st.lists(DEVICE_WORDS, max_size=4).flatmap(
+            lambda w: st.sampled_from(["", " "]).map(lambda s: s.join(w))
+        ),
+        "count": amounts,
+        "wall_hours": amounts,
+        "device_hours": st.one_of(st.none(), st.none(), amounts),
+        "runs": st.integers(0, 3),
+        "quote": st.just("said"),
+        "cpu_only": st.booleans(),
+    }
+)
+DEVICES = verify_alone.DeviceTable(load_devices().model_dump(mode="json"))
+
+
+@FAST
+@given(st.lists(parts, max_size=3))
+def test_both_turn_compute_parts_into_the_same_hours(given_: list[Line]) -> None:
+    due, told = compute.hours([compute.Part(**part) for part in given_]), DEVICES.hours(given_)
+    assert (told.low, told.mid, told.high, told.factors, told.reason) == (
+        *(due.low, due.mid, due.high, due.factor_ids, due.reason),
+    )
+
+
+def test_both_read_every_alias_of_the_device_table_alike() -> None:
+    phrases = [a for d in load_devices().device for a in d.aliases]
+    spelled = ("{}", "8x NVIDIA {}s (80GB)", "{} Ti", "a{}", "{} PCIe 40 GB")
+    for phrase in (words.format(a) for a in [*phrases, *map(str.lower, phrases)] for words in spelled):
+        due = compute.match_device(phrase)
+        named = DEVICES.named(phrase)
+        assert (named and named["id"]) == (due and due.id), phrase
+
+
+candidates = st.lists(
+    st.builds(
+        selection.Candidate,
+        arxiv_id=st.integers(1, 60).map(lambda n: f"2601.{n:05}"),
+        tier=st.sampled_from([*Tier, *selection.SELECTABLE, None]),
+        hours=st.one_of(st.none(), st.sampled_from([0.0, 1.0, 8.0, 8.5, 32.0, 50.0, 96.0, 97.0, 192.0, 200.0])),
+        excluded=st.sampled_from([None, None, None, None, "left out"]),
+    ),
+    max_size=40,
+    unique_by=lambda c: c.arxiv_id,
+)
+
+
+@FAST
+@given(
+    candidates,
+    st.integers(0, 25),
+    st.sampled_from([(5, 7, 8, 5), (1, 0, 0, 0), (0, 0, 1, 3)]),
+    st.booleans(),
+    st.data(),
+)
+def test_both_select_the_same_papers_in_the_same_ranks(
+    given_: list[selection.Candidate], total: int, weights: tuple[int, ...], by_lot: bool, data: st.DataObject
+) -> None:
+    edges = (8.0, 32.0, 96.0, 192.0)
+    settings_ = selection.SelectionSettings(total, edges, weights, draw="seeded" if by_lot else "cheapest", seed="made")
+    due = selection.select(given_, settings_)
+    told = verify_alone.select(
+        [verify_alone.Candidate(c.arxiv_id, c.tier and c.tier.value, c.hours, c.excluded) for c in given_],
+        total, list(edges), list(weights), "made" if by_lot else None,
+    )  # fmt: skip
+    assert [(i, r["status"], r["reason"], r["rank"], r["inclusion"], r["band"]) for i, r in told.rows.items()] == (
+        due.rows.select("arxiv_id", "status", "reason", "rank", "inclusion", "band").rows()
+    )
+    assert told.shortfall == {tier.value: n for tier, n in due.shortfall.items()}
+    wanted = ("supply", "quota", "want", "taken", "topped_up")
+    assert [[s.told()[k] for k in wanted] for s in told.strata] == [[getattr(s, k) for k in wanted] for s in due.strata]
+    if due.ids:
+        dropped = data.draw(st.sampled_from(due.ids))
+        used = set(data.draw(st.lists(st.sampled_from([c.arxiv_id for c in given_])))) | set(due.ids)
+        assert told.replacement(dropped, used) == due.replacement(dropped, used)
+
+
+PRINTED = st.lists(
+    st.sampled_from(
+        [
+            "80",
+            ".5",
+            "1,234",
+            "12.5",
+            "%",
+            "±",
+            "\\pm",
+            "0.2",
+            "(3)",
+            "(0.4)",
+            "$",
+            "\\textbf{",
+            "}",
+            "x",
+            "k",
+            " ",
+            "-",
+            "−",
+            "e-3",
+            "\\times",
+            "10^{-3}",
+            "^",
+            "_",
+            "{",
+            "/",
+            "[",
+            "]",
+            ",",
+            "about",
+            "↑",
+            "*",
+            "<",
+            "~",
+            "to",
+            "ms",
+            "\\hspace{1em}",
+            "\\textcolor{red}{",
+            "95% CI",
+            "+0.1",
+            "–",
+        ]
+    ),
+    min_size=1,
+    max_size=6,
+).map("".join)
+
+
+@settings(FAST, max_examples=200)
+@given(PRINTED)
+def test_both_read_the_same_number_from_what_a_paper_prints(text: str) -> None:
+    due = parse_number(text)
+    assert verify_alone.printed_number(text) == (None if due is None else due.value)
+
+
+VALUES = {
+    **{str(s): st.sampled_from([True, False, "not_needed", "cannot_tell"]) for s in Signal},
+    "kind": st.sampled_from(["empirical", "survey", "cannot_tell"]),
+    "needs": st.sampled_from([[], ["paid_api"]]),
+    **{q: st.sampled_from(["stands", "wrong", "cannot_tell"]) for q in ("claim", "target", "bar")},
+    "hours": st.sampled_from(["stands", 1, 1.0, 2.5]),
+    "eligibility": st.booleans(),
+}
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Entry]:
+    """Events of two sites about one paper: answers on its present and an older hash, adjudications, undos."""
+    chains: dict[str, list[Event]] = {"main": [], "other": []}
+    for _ in range(draw(st.integers(0, 10))):
+        site, known = draw(st.sampled_from(["main", "other"])), [e for es in chains.values() for e in es]
+        said: Line = {"paper": "2601.00001", "who": draw(st.sampled_from(["ada", "bob"]))}
+        said["at"] = f"2026-02-20T10:00:0{draw(st.integers(0, 9))}{draw(st.sampled_from(['', '.5', '.05']))}Z"
+        how = draw(st.sampled_from(["answer", "answer", "answer", "adjudicate", "undo"]))
+        if how == "undo" and known:
+            undone = draw(st.sampled_from(known))
+            chains[site].append(Event(kind="undo", undoes=undone.id, **{**said, "who": undone.who}))
+            continue
+        question = draw(st.sampled_from(QUESTIONS))
+        value = draw(VALUES[question] if how != "adjudicate" else VALUES[question].filter(lambda v: v != "cannot_tell"))
+        said |= {"question": question, "value": value, "row_hash": draw(st.sampled_from("aab")) * 64, "why": "so"}
+        phase = "blind" if how != "adjudicate" else None
+        chains[site].append(Event(kind="answer" if phase else "adjudicate", phase=phase, **said))
+    return [e for site, es in chains.items() for e in chained(es, site, 0, genesis("made-2026", site))]
+
+
+@FAST
+@given(histories())
+def test_both_fold_a_ledger_into_the_same_standing(entries: list[Entry]) -> None:
+    lines = [entry.to_json() for entry in entries]
+    assert not [problem for line in lines for problem in verify_alone.entry_problems(line)]
+    assert not verify_chain(entries, "made-2026")
+    assert not list(verify_alone.chain_problems(lines, "made-2026"))
+    assert verify_alone.ledger_head(lines) == head(entries)
+    counting = fold(entries)
+    assert verify_alone.fold(lines) == [event.to_json() for event in counting]
+    due = standing("2601.00001", "a" * 64, counting)
+    told = verify_alone.standing("a" * 64, verify_alone.fold(lines))
+    assert (told.state, told.open) == (due.state, dict(due.open))
+    assert {q: digest(e) for q, e in told.decided.items()} == {q: d.event.id for q, d in due.decisions.items()}
+
+
+numbers = st.one_of(st.none(), st.sampled_from([0.0, 0.01, 2.0, 80.5, -3.0]))
+
+
+@FAST
+@given(
+    st.sampled_from(["point_estimate", "direction", "threshold", "magnitude", "range"]),
+    st.sampled_from(["higher", "lower", None]),
+    *[numbers] * 4,
+    st.sampled_from([0.01, 2.0, 80.5, -3.0, 0.0]),
+    st.sampled_from(["", "%"]),
+)
+def test_both_derive_the_same_bar(
+    kind: Any, direction: Any, spread: Any, baseline: Any, low: Any, high: Any, number: float, unit: str
+) -> None:
+    due = targets.make_bar(
+        kind, number=number, direction=direction, uncertainty=spread, baseline=baseline, relative=0.05, low=low,
+        high=high, scale=targets.scale_of("1", unit, "accuracy"),
+    )  # fmt: skip
+    target = {"number": number, "direction": direction, "uncertainty": spread, "baseline": baseline, "value": "1"}
+    target |= {"unit": unit, "metric": "accuracy", "bar": {"kind": kind, "low": low, "high": high}}
+    assert verify_alone.bar_by_rule(target, 0.05) == (None if due is None else due.model_dump(mode="json"))
+
+
+# Both over whole folders, of which one field was changed.
+
+
+def leaves(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Places of all values inside a JSON value, the whole lists and objects among them."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [at, *(place for key, one in inside for place in leaves(one, (*at, key)))] if at else [
+        place for key, one in inside for place in leaves(one, (key,))
+    ]  # fmt: skip
+
+
+def others(value: Any) -> list[Any]:
+    """Other values of the same type, and null."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [value + 1, 0, value + 1000]
+    if isinstance(value, float):
+        return [value * 2 + 1, 0.0, value + 0.001]
+    if isinstance(value, str):
+        return ["", f"{value}x", "stands", "available", "H100 PCIe", "2601.00001", value[:-1]]
+    if isinstance(value, list):
+        return [[], value[1:], value + value[:1]]
+    if isinstance(value, dict):
+        return [{}, dict(list(value.items())[1:]), {**value, "more": 1}]
+    return ["x", 1.0]
+
+
+def changed(line: Line, place: tuple[Any, ...], value: Any) -> None:
+    for key in place[:-1]:
+        line = line[key]
+    line[place[-1]] = value
+
+
+def agree(folder: Path, draw: Callable[[int], int]) -> bool:
+    """Change one field of a release's table, seal it again, ask both, and put it back. True where both say ok."""
+    table = TABLES[draw(len(TABLES))]
+    names = [name for name in (f"{table}.jsonl", f"{table}.parquet", "manifest.json") if (folder / name).exists()]
+    before = {name: (folder / name).read_bytes() for name in names}
+    lines = read(folder, table)
+    line = lines[draw(len(lines))]
+    places_ = leaves(line)
+    place = places_[draw(len(places_))]
+    value = line
+    for key in place:
+        value = value[key]
+    choices = [*others(value), None]
+    changed(line, place, choices[draw(len(choices))])
+    if draw(2) and table == "ledger" and isinstance(line["event"], dict):  # a forger who knows what hashes are for
+        rest = read(folder, table)
+        line["id"] = digest(line["event"])
+        line["hash"] = digest([line["site"], line["seq"], line["prev_hash"], line["event"]])
+        assert len(rest) == len(lines)
+    (folder / f"{table}.jsonl").write_bytes(jsonl(lines))
+    try:
+        if table in SCHEMAS:
+            (folder / f"{table}.parquet").write_bytes(parquet(table, lines))
+        forging.reseal(folder)
+    except Exception:  # no type of the table holds it, or no line can be named: not even a forger can write this
+        for name, data in before.items():
+            (folder / name).write_bytes(data)
+        return False
+    try:
+        theirs, (ours, text) = verify(folder), alone(folder)
+        assert ours == theirs.ok, (table, place, choices, text, "\n".join(theirs.lines()))
+        return ours
+    finally:
+        for name, data in before.items():
+            (folder / name).write_bytes(data)
+
+
+def test_both_verifiers_agree_on_a_few_random_mutations(copy: Path) -> None:
+    draw = random.Random(4)
+    both_ok = [agree(copy, draw.randrange) for _ in range(3)]
+    assert False in both_ok
+
+
+@pytest.mark.slow
+def test_both_verifiers_agree_on_many_random_mutations(copy: Path) -> None:
+    draw = random.Random(11)
+    both_ok = [agree(copy, draw.randrange) for _ in range(250)]
+    assert 0 < both_ok.count(True) < 125, "some fields bind nothing (a title); most must"
+
+
+@pytest.mark.slow
+def test_it_passes_a_release_that_the_whole_pipeline_made(tmp_path_factory: pytest.TempPathFactory) -> None:
+    sys.path.insert(0, str(Path(__file__).parent.parent / "e2e"))
+    import tiny
+
+    place = tiny.finished(tmp_path_factory).releases()[-1]
+    ran = run(place, cwd=place)
+    assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
