@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import importlib.util
 import re
 from typing import Any
 
@@ -17,10 +16,12 @@ from audit_ui.security import INERT
 from audit_ui.site import Site
 from pipeline import calibration
 from pipeline.accounts import Account
+from pipeline.agreement import measure
 from pipeline.assignments import Taken
 from pipeline.audit import support, verdict
+from pipeline.calibration import accuracy
 from pipeline.derivation import Derivation
-from pipeline.events import NEEDS, SIGNALS, Question
+from pipeline.events import NEEDS, SIGNALS, Question, fold
 from pipeline.evidence import Signal
 from pipeline.store import StoreError
 
@@ -215,13 +216,17 @@ def _plain(value: Any) -> Any:
 
 
 def agreement(site: Site, request: Request, me: Account) -> Response:
-    """How far people agree, once the rules that measure it are there; for those who judge, not for blind readers."""
+    """How far people agree, and how near they are to the guide; for those who judge, not for blind readers."""
     if not me.adjudicates:
         return site.message(request, me, 403, "Agreement is shown to adjudicators: a blind reader must not see it.")
-    report = None
-    if importlib.util.find_spec("pipeline.agreement") is not None:
-        measure = getattr(importlib.import_module("pipeline.agreement"), "report", None)
-        if measure is not None:
-            desk = site.desk
-            report = measure(desk.pool.rows, desk.all_entries(), site.calibrations.answers())
-    return site.page(request, "agreement.html", me, report=report, progress=site.desk.progress(site.desk.places()))
+    desk = site.desk
+    rows = {row.arxiv_id: row.row_hash for row in desk.pool.rows}
+    return site.page(
+        request,
+        "agreement.html",
+        me,
+        measured=measure(rows, fold(desk.all_entries()), site.given.edition.seed),
+        accuracy=accuracy(site.calibrations.answers()),
+        short=SHORT,
+        progress=desk.progress(desk.places()),
+    )

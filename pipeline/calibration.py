@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -79,6 +79,15 @@ class Answered:
     question: str
     value: Json
     right: bool
+
+
+def accuracy(answers: Iterable[Answered]) -> dict[str, tuple[int, int]]:
+    """By person: how many of their first answers to the made rows are the known ones, and how many they gave."""
+    found: dict[str, tuple[int, int]] = {}
+    for one in answers:
+        right, given = found.get(one.who, (0, 0))
+        found[one.who] = (right + one.right, given + 1)
+    return dict(sorted(found.items()))
 
 
 class Calibrations:
