@@ -9,12 +9,14 @@ import polars as pl
 from assets import classification
 from assets.stages import Checked, Stage, Summary, read_rows, write_rows
 from assets.workplace import Workplace
-from pipeline import editions
-from pipeline.audit import Audited, audit
+from pipeline import editions, second_readings
+from pipeline.accounts import Accounts
+from pipeline.audit import Audited, audit, replay
 from pipeline.decisions import read_decisions
 from pipeline.derivation import Derivation, Rules
 from pipeline.evidence import Json
 from pipeline.ledger import Event, LedgerError, head, verify_chain
+from pipeline.second_readings import Scope
 
 
 def import_shipped(work: Workplace) -> int:
@@ -43,6 +45,14 @@ def waiting(rows: list[Audited]) -> dict[str, int]:
     """How many pool rows are not decided, by state."""
     states = [row.standing.state for row in rows]
     return {state: states.count(state) for state in ("waiting", "stale", "disputed") if state in states}
+
+
+def owed(work: Workplace, rows: list[Audited]) -> dict[str, Scope]:
+    """Second readings that are still to be had before a freeze, by paper. Who has an auditor's account may read."""
+    events = work.ledger.events()
+    splits = replay(rows, work.edition, events)
+    people = {one.name for one in Accounts(work.store.engine).all() if one.role == "auditor"}
+    return second_readings.owed(rows, events, {*splits.eval, *splits.dev}, work.edition, people)
 
 
 def run(work: Workplace, print_: str) -> Summary:

@@ -32,7 +32,10 @@ class Verdict:
 
 def run(work: Workplace, print_: str) -> Summary:
     """Table `release`: where the frozen folder lies, or what the gate found. Nothing is frozen while rows wait."""
-    open_ = audit.waiting(audit.audited(work))
+    rows = audit.audited(work)
+    open_ = audit.waiting(rows)
+    if not open_ and (owed := audit.owed(work, rows)):
+        open_ = {"owed a second reading": len(owed)}
     frozen, failures = (None, []) if open_ else _freeze(work)
     listed = [{"where": f.where, "message": f.message, "rule": rule} for rule, f in failures]
     place = frozen.place.name if frozen is not None and frozen.place is not None else None
@@ -127,7 +130,8 @@ def verdict(work: Workplace) -> Verdict:
     if row["open"]:
         count = sum(row["open"].values())
         how = ", ".join(f"{n} {state}" for state, n in row["open"].items())
-        return Verdict("waiting for people", f"{count} pool rows are not decided ({how}); see `reclaim audit form`")
+        what = f"{count} pool rows are not decided ({how})"
+        return Verdict("waiting for people", f"{what}; see `reclaim ui` or `reclaim audit form`")
     if row["release"] is None:
         lines = [f"{f['rule']}: {f['where']}: {f['message']}" for f in row["failures"]]
         more = "\n".join(f"  - {line}" for line in lines[:40])

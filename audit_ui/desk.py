@@ -14,11 +14,11 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from audit_ui import show
-from audit_ui.flow import BLIND, PROPOSED, TARGET_ONLY, Reading, reading
+from audit_ui.flow import BLIND, PROPOSED, Reading, reading
 from audit_ui.given import Given, Pool
 from pipeline import compute
 from pipeline.accounts import Account, Accounts
-from pipeline.assignments import FIRST, SECOND, Assignments, Place, Row, drawn_twice, next_for, second_scope
+from pipeline.assignments import FIRST, SECOND, Assignments, Place, next_for
 from pipeline.audit import Audited, audit, replay
 from pipeline.deciding import Deciding
 from pipeline.derivation import Derivation, Rules
@@ -26,6 +26,7 @@ from pipeline.doubts import Doubt, doubts
 from pipeline.events import Entry, Event, Question, fold, fold_order, moment
 from pipeline.ledger import Ledger
 from pipeline.paper import NoPaper
+from pipeline.second_readings import TARGET_ONLY, Row, Scope, scopes
 from pipeline.store import StoreError
 
 ALL: tuple[Question, ...] = BLIND + PROPOSED
@@ -88,7 +89,7 @@ class Desk:
         self._read: dict[str, int] = {}
         self._by_paper: defaultdict[str, list[Entry]] = defaultdict(list)
         self._by_who: defaultdict[str, list[Event]] = defaultdict(list)
-        self._papers, self._splits = Kept(400), Kept(2)
+        self._papers, self._scopes = Kept(400), Kept(2)
         self._audited, self._readings, self._folded = Kept(2000), Kept(10_000), Kept(2000)
         self._pool: Pool | None = None
 
@@ -158,20 +159,21 @@ class Desk:
     # Who reads what
 
     def assigned(self, row: Derivation) -> Row:
-        stratum = (row.tier.value if row.tier else "undetermined", self.band(row))
-        return Row(paper=row.arxiv_id, row_hash=row.row_hash, stratum=stratum)
+        return Row.of(row, self.given.edition.band_edges_hours)
 
-    def scopes(self) -> dict[str, str]:
-        """What a second reader is asked about each row; drawn again after every decision, cheap enough to be."""
-        rows = [self.assigned(row) for row in self.pool.rows]
-        drawn = drawn_twice(rows, self.given.share, self.given.edition.seed)
+    def alone(self) -> bool:
+        """Whether nobody is there to read anything a second time."""
+        return sum(account.reads for account in self.accounts.all()) < 2
+
+    def scopes(self) -> dict[str, Scope]:
+        """What a second reader is asked about each row that has one, as of the decisions so far."""
+        heads = tuple(len(self.entries(row.arxiv_id)) for row in self.pool.rows)
+        return self._scopes.get((self.pool.print, heads), self._due)
+
+    def _due(self) -> dict[str, Scope]:
         state = [self.audited(row) for row in self.pool.rows]
-        over = {a.arxiv_id for a in state if a.overturned}
-        heads = tuple((a.arxiv_id, len(self.entries(a.arxiv_id))) for a in state)
-        key = (self.pool.print, heads)
-        splits = self._splits.get(key, lambda: replay(state, self.given.edition, fold(self.all_entries())))
-        chosen = {*splits.eval, *splits.dev}
-        return {row.paper: second_scope(row.paper, drawn, over, chosen) for row in rows}
+        splits = replay(state, self.given.edition, fold(self.all_entries()))
+        return scopes(state, {*splits.eval, *splits.dev}, self.given.edition, self.given.share)
 
     def places(self) -> dict[tuple[str, int], Place]:
         """Who is in which place of the rows as they are now."""
@@ -198,7 +200,7 @@ class Desk:
         places = self.places()
         conflicts = self.assignments.conflicts()
         rows = [self.assigned(r) for r in self.pool.rows if (r.arxiv_id, me.name) not in conflicts]
-        scopes = self.scopes() if len(self.accounts.all()) > 1 else {}
+        scopes = {} if self.alone() else self.scopes()
         return next_for(me.name, rows, places.values(), scopes, self.finished(places), self.given.edition.seed)
 
     def readers(self, row: Derivation) -> list[str]:
@@ -250,7 +252,7 @@ class Desk:
         spent = self.deciding.spent()
         whole = [spent[key] for key in finished if spent.get(key)]
         pace = statistics.median(whole) if whole else None
-        second = [p for p, scope in self.scopes().items() if scope] if len(self.accounts.all()) > 1 else []
+        second = [] if self.alone() else list(self.scopes())
         twice = sum(
             (place := places.get((p, SECOND))) is not None and (p, place.who) in finished for p in second
         )  # fmt: skip

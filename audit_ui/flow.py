@@ -15,12 +15,12 @@ from pipeline.audit import overturns
 from pipeline.deciding import last_of
 from pipeline.derivation import Derivation
 from pipeline.events import CANNOT_TELL, SIGNALS, Entry, Event, Question, fold
+from pipeline.second_readings import TARGET_ONLY
 
 BLIND: tuple[Question, ...] = (
     "code_available", "dataset_available", "weights_available", "dataset_is_standard", "kind", "needs",
 )  # fmt: skip
 PROPOSED: tuple[Question, ...] = ("claim", "target", "bar", "hours", "eligibility")
-TARGET_ONLY: tuple[Question, ...] = ("claim", "target", "bar")
 
 TITLES: Mapping[Question, str] = {
     "code_available": "Can a stranger get code that runs the target?",

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from pipeline.assignments import LEAST_SHARE
 from pipeline.derivation import Derivation
 from pipeline.editions import Edition
 from pipeline.evidence import Receipt
 from pipeline.paper import Paper
+from pipeline.second_readings import LEAST_SHARE
 from pipeline.store import Store
 
 

@@ -1,15 +1,12 @@
-"""Who reads which row, and which rows are read twice.
+"""Who reads which row.
 
-A row has two places: a first reader and, for a drawn share of every stratum and for every overturn, a second one who
-works blind of the first. Rows of a split whose target nobody else read get a second reader for claim, target and bar
-alone. Readers take a place when they begin; the database lets one reader into a place. Nothing of this is a decision,
-so it lies beside the ledger, not in it.
+A row has two places: a first reader and, where a second reading is due (`second_readings`), a second one who works
+blind of the first. Readers take a place when they begin; the database lets one reader into a place. Nothing of this is
+a decision, so it lies beside the ledger, not in it.
 """
 
 from __future__ import annotations
 
-import hashlib
-import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,13 +16,10 @@ from typing import Literal
 import sqlalchemy as sa
 
 from pipeline.record import stamp
+from pipeline.second_readings import Row, Scope, lot
 
-Scope = Literal["full", "target"]
 State = Literal["taken", "parked", "left", "conflict"]
 FIRST, SECOND = 1, 2
-
-LEAST_SHARE = 0.25
-"""Agreement measured on less than a quarter of the rows says little about the rest."""
 
 metadata = sa.MetaData()
 readings = sa.Table(
@@ -59,41 +53,8 @@ class Place:
         return self.state in ("taken", "parked")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
-    """A pool row as assignment sees it; `stratum` is its tier and band."""
-
-    paper: str
-    row_hash: str
-    stratum: tuple[str, str]
-
-
 class Taken(Exception):
     """Another reader is in that place already."""
-
-
-def drawn_twice(rows: Iterable[Row], share: float, seed: str) -> frozenset[str]:
-    """The papers that get a second reader by lot: at least `share` of every stratum.
-
-    Raises ValueError for a share below `LEAST_SHARE` or above 1.
-    """
-    if not LEAST_SHARE <= share <= 1:
-        raise ValueError(f"a share of {share:g} is read twice; give one from {LEAST_SHARE} to 1")
-    strata: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
-        strata.setdefault(row.stratum, []).append(row.paper)
-    return frozenset(
-        paper for papers in strata.values() for paper in _lot(papers, seed)[: math.ceil(share * len(papers))]
-    )
-
-
-def _lot(papers: Iterable[str], seed: str) -> list[str]:
-    return sorted(papers, key=lambda p: (hashlib.sha256(f"{seed} second reader {p}".encode()).digest(), p))
-
-
-def second_scope(paper: str, drawn: Collection[str], overturned: Collection[str], split: Collection[str]) -> str:
-    """What a second reader is asked about a row: "full", "target" (claim, target, bar), or "" for nothing."""
-    return "full" if paper in drawn or paper in overturned else "target" if paper in split else ""
 
 
 def next_for(
@@ -115,7 +76,7 @@ def next_for(
     for one in now.values():
         of_row.setdefault((one.paper, one.row_hash), []).append(one)
     conflicts = {p.paper for p in now.values() if p.who == me and p.state == "conflict"}
-    order = {paper: n for n, paper in enumerate(_lot((r.paper for r in rows), seed + me))}
+    order = {paper: n for n, paper in enumerate(lot((r.paper for r in rows), seed + me))}
     sizes = Counter(r.stratum for r in rows)
     mine: Counter[tuple[str, str]] = Counter()
     begun: list[tuple[Row, int]] = []

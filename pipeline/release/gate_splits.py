@@ -10,14 +10,20 @@ from pipeline.editions import sample_order
 from pipeline.evidence import Signal
 from pipeline.release.case import Case
 from pipeline.release.report import Check, Tally
+from pipeline.second_readings import owed
 from pipeline.tiers import SELECTABLE
 
 
 def pool_decided(case: Case) -> Check:
+    """Decided, and by two where two people read: a disagreement nobody could have yet is not agreement."""
     tally = Tally("every pool row is decided on its present hash")
+    splits = case.made.splits
+    due = owed(case.made.audited, case.made.events, {*splits.eval, *splits.dev}, case.material.edition)
     for paper in case.made.audited:
         state, open_ = paper.standing.state, paper.standing.open
         wrong = [] if state == "decided" else [f"{state}: {', '.join(f'{q} {s}' for q, s in open_.items())}"]
+        if scope := due.get(paper.arxiv_id):
+            wrong.append(f"a second reading ({scope}) is owed, and not in yet")
         tally.look(paper.arxiv_id, wrong)
     return tally.done()
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipeline.assignments import Assignments, Place, Row, Taken, drawn_twice, next_for
+from pipeline.assignments import Assignments, Place, Taken, next_for
 from pipeline.calibration import examples, exercises
 from pipeline.deciding import Conflict, Deciding, last_of
 from pipeline.derivation import Derivation, Rules, derive
@@ -21,7 +21,12 @@ from pipeline.doubts import doubts
 from pipeline.events import QUESTIONS, Event, fold, value_problem, verify_chain
 from pipeline.evidence import Outcome, Receipt
 from pipeline.ledger import Ledger
+from pipeline.release.case import Case
+from pipeline.release.compose import compose, pool_of
+from pipeline.release.gate_splits import pool_decided
+from pipeline.second_readings import TARGET_ONLY, Row, drawn_twice, owed
 from pipeline.store import Store
+from tests.audit_ui.conftest import material
 from tests.release import made
 
 ROWS = [Row(paper=f"p{n}", row_hash="h", stratum=("Run" if n % 3 else "Retrain", f"b{n % 4}")) for n in range(60)]
@@ -36,6 +41,47 @@ def test_at_least_the_share_of_every_stratum_is_read_twice_and_the_lot_is_stable
     for share in (0.24, 1.1):
         with pytest.raises(ValueError, match="read twice"):
             drawn_twice(ROWS, share, "seed")
+
+
+def read_by(*people: str, narrow: str = "") -> list[Event]:
+    """Everybody reads every row of the made pool blind, but for `narrow`, who judges claim, target and bar alone."""
+    rows = [derive(i, material().receipts, Rules.of(made.EDITION)) for i in material().sample]
+    chosen = set(pool_of(rows, made.EDITION).ids)
+    said = [e for row in rows if row.arxiv_id in chosen for e in made.agrees(row)]
+    return [
+        e.model_copy(update={"who": who}) for who in people for e in said if who != narrow or e.question in TARGET_ONLY
+    ]
+
+
+def due(events: list[Event], people: tuple[str, ...] = ()) -> dict[str, str]:
+    composed = compose(replace(material(), entries=made.chain(events)))
+    splits = composed.splits
+    return dict(owed(composed.audited, composed.events, {*splits.eval, *splits.dev}, made.EDITION, people))
+
+
+def test_second_readings_are_owed_once_two_people_read_and_never_by_one_alone() -> None:
+    ann, both = read_by("ann"), read_by("ann", "bob")
+    assert due(ann) == {}
+    waiting = due(ann, ("ann", "bob"))
+    assert set(waiting.values()) == {"full", "target"}
+    assert due([*ann, both[-1]]) == waiting, "one answer of a second reader is no second reading"
+    narrow = due(read_by("ann", "bob", narrow="bob"))
+    assert narrow == {paper: scope for paper, scope in waiting.items() if scope == "full"}
+    assert due(both) == {}
+
+
+def test_answers_with_the_verdict_in_sight_make_no_reader_and_settle_what_is_owed() -> None:
+    told = [e.model_copy(update={"phase": "revised"}) for e in read_by("ann", "bob")]
+    assert due(told[: len(told) // 2], ("ann", "bob")) == {}
+    assert due([*read_by("ann"), *told[len(told) // 2 :]], ("ann", "bob")) == {}
+
+
+def test_the_gate_freezes_nothing_while_a_second_reading_is_owed() -> None:
+    ann, bob = read_by("ann"), read_by("bob")
+    for events, owes in ((ann, False), ([*ann, bob[0]], True), ([*ann, *bob], False)):
+        held = replace(material(), entries=made.chain(events))
+        case = Case(material=held, made=compose(held), lines={})
+        assert any("a second reading" in f.message for f in pool_decided(case).failures) is owes
 
 
 def test_readers_come_to_hold_equal_shares_of_every_tier_and_band_and_no_place_twice() -> None:
