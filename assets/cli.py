@@ -35,12 +35,15 @@ def _user_errors() -> tuple[type[Exception], ...]:
     from pipeline.editions import EditionError
     from pipeline.ledger import LedgerError
     from pipeline.offline.values import WorldError
+    from pipeline.release.publication import Refusal
+    from pipeline.release.registration import RegistrationError
     from pipeline.sources.trouble import FetchError
     from pipeline.store import StoreError
 
     # A file or folder of the user's that is not there, or not what it should be: the message has its name.
     places = (FileNotFoundError, FileExistsError, NotADirectoryError, IsADirectoryError, PermissionError)
-    return (CorpusError, EditionError, FetchError, LedgerError, Stopped, StoreError, WorldError, *places)
+    told = (CorpusError, EditionError, FetchError, LedgerError, Refusal, RegistrationError, StoreError, WorldError)
+    return (*told, Stopped, *places)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -94,8 +97,8 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("edition", nargs="?")
     one.set_defaults(run=_status)
 
-    one = commands.add_parser("verify", help="prove a release from its folder alone")
-    one.add_argument("folder", type=Path)
+    one = commands.add_parser("verify", help="prove a release from its files alone, here or on the Hub")
+    one.add_argument("release", metavar="FOLDER|hub:ORG/NAME@TAG", help="a folder, or a tag on the Hugging Face Hub")
     one.add_argument(
         "--evidence", type=Path, metavar="PACK", help="also against papers and pages, from an evidence pack"
     )
@@ -107,6 +110,28 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--world", type=Path, help="probe in this world folder, not where the edition was made")
     one.add_argument("--json", action="store_true", help="the report as JSON")
     one.set_defaults(run=_verify)
+
+    one = commands.add_parser("publish", help="what publishing a release on the Hub would change; with --yes, do it")
+    one.add_argument("what", nargs="?", metavar="EDITION|FOLDER", help="a release's folder, or an edition's newest one")
+    one.add_argument(
+        "--repo", required=True, metavar="ORG/NAME", help="the data set there; the release must name it too"
+    )
+    sent = one.add_mutually_exclusive_group()
+    sent.add_argument("--dry-run", action="store_true", help="send nothing (what happens without --yes, too)")
+    sent.add_argument("--yes", action="store_true", help="one commit with all files, then its tag (needs HF_TOKEN)")
+    one.add_argument("--json", action="store_true", help="every change as JSON")
+    one.set_defaults(run=_publish)
+
+    one = commands.add_parser("register", help="make an edition's hash, later its ledger head, known on the Hub")
+    one.add_argument("edition", nargs="?")
+    one.set_defaults(run=_register)
+
+    one = commands.add_parser("drift", help="probe the links of a frozen release again, and tell what became of them")
+    one.add_argument("release", type=Path, help="its folder, or its name in this store")
+    one.add_argument("--world", type=Path, help="probe in this world folder, not where the edition was made")
+    one.add_argument("--accept", type=Path, metavar="FILE", help="put the errata left in a file into the ledger")
+    one.add_argument("--who", help="the person who accepts them")
+    one.set_defaults(run=_drift)
 
     one = commands.add_parser("score", help="hold measured values against a release's targets")
     scoring.add_arguments(one)
@@ -269,6 +294,24 @@ def _verify(arguments: argparse.Namespace) -> int:
     from assets import verification
 
     return verification.command(arguments)
+
+
+def _publish(arguments: argparse.Namespace) -> int:
+    from assets import publish
+
+    return publish.command(arguments)
+
+
+def _register(arguments: argparse.Namespace) -> int:
+    from assets import publish
+
+    return publish.register(arguments)
+
+
+def _drift(arguments: argparse.Namespace) -> int:
+    from assets import drift
+
+    return drift.command(arguments)
 
 
 def _task(arguments: argparse.Namespace) -> int:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from pipeline import editions
 from pipeline.editions import Edition, EditionError
 from pipeline.fingerprints import code_print
+from pipeline.release import levels
 from pipeline.release.freeze import RULES
 from pipeline.release.pack import Pack
 from pipeline.release.report import Report
@@ -26,26 +27,50 @@ from pipeline.release.verify import Case, Look, verify
 if TYPE_CHECKING:
     from pipeline.sources.recorder import Recorder
 
+HUB = "hub:"
+"""What a release on the Hub is named with: hub:ORG/NAME@TAG."""
+
 
 def command(arguments: argparse.Namespace) -> int:
-    """Print the report; 0 where every check passed. Drift that changes no label is a note."""
-    also: list[Look] = []
+    """Print the report, and how far each label was proven; 0 where every check passed. Drift that changes no label is a
+    note."""
+    if str(arguments.release).startswith(HUB):
+        from assets.publish import downloaded
+
+        with downloaded(str(arguments.release).removeprefix(HUB)) as (folder, look):
+            return _verified(arguments, folder, [look])
+    return _verified(arguments, Path(arguments.release), [])
+
+
+def _verified(arguments: argparse.Namespace, folder: Path, also: list[Look]) -> int:
+    seen: list[Case] = []
+    came_back: dict[str, bool] = {}
+
+    def see(case: Case, pack: Pack | None) -> Report:
+        seen.append(case)
+        return Report(())
+
+    also.append(see)
     if arguments.replay:
         from classifiers.replay import readings
         from pipeline.sources.replay import replay
 
-        also += [replay, readings]
+        also += [lambda case, pack: replay(case, pack, came_back), readings]
     if arguments.live is not None:
         also.append(lambda case, pack: _live(case, pack, arguments))
     report = verify(
-        arguments.folder,
+        folder,
         arguments.evidence,
         ledger_head=arguments.ledger_head,
         edition_hash=arguments.edition_hash,
         code_print=code_print(*RULES),
         also=also,
     )
-    print(json.dumps(asdict(report), indent=2) if arguments.json else "\n".join(report.lines()))
+    found = levels.levels(seen[0], report, came_back) if seen else ()
+    if arguments.json:
+        print(json.dumps({**asdict(report), "labels": [asdict(level) for level in found]}, indent=2))
+    else:
+        print("\n".join([*report.lines(), *levels.told(found)]))
     return 0 if report.ok else 1
 
 
@@ -56,11 +81,11 @@ def _live(case: Case, pack: Pack | None, arguments: argparse.Namespace) -> Repor
     edition = case.material.edition
     seed = edition.seed if arguments.seed is None else arguments.seed
     tokens = Tokens.from_environment(os.environ, own_only=edition.world is not None)
-    with _recorder(edition, arguments.world or _world(edition, arguments.store)) as recorder:
+    with _recorder(edition, arguments.world or world_of(edition, arguments.store)) as recorder:
         return live(case, pack, recorder, arguments.live, seed, tokens)
 
 
-def _world(edition: Edition, store: str | None) -> Path | None:
+def world_of(edition: Edition, store: str | None) -> Path | None:
     """The folder of an edition's world on this machine; None for an edition of the real one. EditionError where it is
     not here."""
     from assets.workplace import store_root
