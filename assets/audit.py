@@ -16,7 +16,9 @@ from pipeline.decisions import read_decisions
 from pipeline.derivation import Derivation, Rules
 from pipeline.evidence import Json
 from pipeline.ledger import Event, LedgerError, head, verify_chain
+from pipeline.replacement import audited_pool
 from pipeline.second_readings import Scope
+from pipeline.selection import pool_settings
 
 
 def import_shipped(work: Workplace) -> int:
@@ -28,17 +30,35 @@ def import_shipped(work: Workplace) -> int:
 
 
 def pool(work: Workplace) -> list[Derivation]:
-    """The rows people audit, cheapest first."""
-    chosen = [row["arxiv_id"] for row in read_rows(work, "selection") if row["status"] == "taken"]
-    found = {d.arxiv_id: d for d in classification.derivations(work)}
-    return sorted((found[i] for i in chosen), key=lambda d: (d.hours or 0.0, d.arxiv_id))
+    """The rows people audit, cheapest first: those that were drawn, and those that entered from the reserve."""
+    return [row.derivation for row in audited(work)]
 
 
 def audited(work: Workplace, events: list[Event] | None = None) -> list[Audited]:
-    """The pool after its decisions."""
-    receipts = classification.receipts_of(work)
+    """The pool after its decisions, cheapest first, with who entered it because of them."""
     told = work.ledger.events() if events is None else events
-    return [audit(row, told, receipts, Rules.of(work.edition)) for row in pool(work)]
+    drawn, entered = _audited(work, told)
+    return sorted((*drawn, *entered), key=lambda a: (a.derivation.hours or 0.0, a.arxiv_id))
+
+
+def _audited(work: Workplace, events: list[Event]) -> tuple[list[Audited], list[Audited]]:
+    receipts, rules = classification.receipts_of(work), Rules.of(work.edition)
+    about: dict[str, list[Event]] = {}
+    for event in events:
+        about.setdefault(event.paper, []).append(event)
+    found = {d.arxiv_id: d for d in classification.derivations(work)}
+    chosen = read_rows(work, "selection")
+    order = pool_settings(work.edition).bands
+    reserve = sorted(
+        (order.index(row["band"]), row["reserve_rank"], row["arxiv_id"]) for row in chosen if row["status"] == "reserve"
+    )
+    return audited_pool(
+        [found[row["arxiv_id"]] for row in chosen if row["status"] == "taken"],
+        [found[paper] for *_, paper in reserve],
+        work.edition,
+        lambda row: audit(row, about.get(row.arxiv_id, ()), receipts, rules),
+        events,
+    )
 
 
 def waiting(rows: list[Audited]) -> dict[str, int]:
@@ -56,15 +76,23 @@ def owed(work: Workplace, rows: list[Audited]) -> dict[str, Scope]:
 
 
 def run(work: Workplace, print_: str) -> Summary:
-    """Table `audited`: one line a pool row, with its state and what it became."""
-    rows = audited(work)
+    """Tables `audited`, one line a pool row with its state and what it became, and `splits`, as they stand now."""
+    events = work.ledger.events()
+    drawn, entered = _audited(work, events)
+    rows = [*drawn, *entered]
+    splits = replay(rows, work.edition, events)
+    placed = ({"arxiv_id": paper, "split": name} for name in ("eval", "dev") for paper in getattr(splits, name))
+    write_rows(work, "splits", placed, ["split", "arxiv_id"], print_)
     write_rows(work, "audited", map(row_of, rows), ["arxiv_id", "state", "tier"], print_, hours=pl.Float64)
     return {
         "pool": len(rows),
+        "entered from the reserve": [row.arxiv_id for row in entered],
+        "eval": len(splits.eval),
+        "dev": len(splits.dev),
         "decided": sum(row.standing.state == "decided" for row in rows),
         **waiting(rows),
         "overturned": sum(len(row.overturned) for row in rows),
-        "events": len(work.ledger.events()),
+        "events": len(events),
     }
 
 
@@ -107,9 +135,9 @@ def check(work: Workplace) -> Checked:
 STAGE = Stage(
     name="audit",
     after=("selection",),
-    tables=("audited",),
-    rules=("pipeline.audit",),
-    parts=("audit", "rows"),
+    tables=("audited", "splits"),
+    rules=("pipeline.audit", "pipeline.replacement"),
+    parts=("audit", "rows", "splits"),
     run=run,
     check=check,
     inputs=ledger_print,

@@ -43,6 +43,7 @@ _READS: Mapping[str, tuple[str, ...]] = {
     "rows": ("scoring", "tolerance_relative", "compute_audit_tolerance", "band_edges_hours", "pool_cap_hours"),
     "selection": ("seed", "draw", "paid_api_policy", "band_edges_hours", "band_weights", "pool_cap_hours", "pool_size"),
     "audit": ("scoring", "tolerance_relative"),
+    "splits": ("split_cap_hours", "eval_size", "dev_per_tier"),
     "release": (
         *("conference", "year", "venue", "seed", "draw", "scoring", "band_edges_hours", "band_weights"),
         *("pool_cap_hours", "split_cap_hours", "pool_size", "eval_size", "dev_per_tier", "paid_api_policy"),
