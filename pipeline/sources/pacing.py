@@ -13,14 +13,17 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 # Seconds between two requests to a host or to a path of it. arXiv: its API terms of use. GitHub: 10 searches a minute
-# for strangers, and "no concurrent bursts". Hugging Face: 500 calls in 5 minutes for strangers.
+# for strangers, and "no concurrent bursts". Hugging Face, for strangers in 5 minutes: 500 calls, 3,000 files and 100
+# pages.
 INTERVALS: Mapping[str, float] = {
     "arxiv.org": 3.0,
     "api.github.com": 1.0,
     "api.github.com/graphql": 1.0,
     "api.github.com/search": 6.0,
     "token@api.github.com/search": 2.0,
-    "huggingface.co": 0.6,
+    "huggingface.co": 3.0,
+    "huggingface.co/api": 0.6,
+    "huggingface.co/resolve": 0.5,
     "api2.openreview.net": 1.0,
 }
 # (requests, seconds) that a lane gives out at most, beside its rhythm. GitHub: 5,000 an hour a token, 30 searches a
@@ -29,10 +32,14 @@ BUDGETS: Mapping[str, tuple[int, float]] = {
     "token@api.github.com": (5_000, 3_600.0),
     "api.github.com/search": (10, 60.0),
     "token@api.github.com/search": (30, 60.0),
-    "huggingface.co": (500, 300.0),
+    "huggingface.co": (100, 300.0),
+    "huggingface.co/api": (500, 300.0),
+    "huggingface.co/resolve": (3_000, 300.0),
 }
 ONE_SERVICE: Mapping[str, str] = {"export.arxiv.org": "arxiv.org", "www.arxiv.org": "arxiv.org"}
 """Hosts that count requests together: arXiv's terms allow one every three seconds to all of its machines."""
+ANYWHERE: Mapping[str, str] = {"huggingface.co": "resolve"}
+"""Hosts that count requests apart which have this word anywhere in their path: the Hub's files."""
 INTERFACES = (
     "https://api.github.com/",
     "https://api.openreview.net/",
@@ -184,6 +191,8 @@ def rule_of(host: str, path: str, credential: str, limits: Limits) -> Rule:
     """
     host = ONE_SERVICE.get(host, host)
     parts = [part for part in path.split("/") if part]
+    if host in ANYWHERE and ANYWHERE[host] in parts:
+        parts = [ANYWHERE[host]]
     places = ["/".join((host, *parts[:n])) for n in range(min(len(parts), 4), -1, -1)]
     known = {**limits.intervals, **limits.budgets}
     named = [p for place in places for p in ((f"token@{place}", place) if credential else (place,)) if p in known]

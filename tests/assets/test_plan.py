@@ -56,7 +56,7 @@ def test_an_edition_that_nothing_is_known_of_is_planned_by_its_floor_and_says_so
     found = plan.plan(place(tmp_path))
     assert found.requests["arxiv.org"] == exactly(1000 + 30)  # a source a sampled paper, metadata of 3,000 papers
     assert found.requests["api2.openreview.net"] == exactly(4)
-    assert found.requests["huggingface.co"] is not None
+    assert found.requests["huggingface.co/api"] is not None
     assert found.requests["api2.openreview.net/attachment"] is None
     assert found.requests["api.github.com"] is None
     assert (found.to_come, found.done, found.disk) == (1000, 0, None)
@@ -92,7 +92,9 @@ def test_a_plan_shows_intervals_for_forecasts_and_unknown_for_what_nobody_knows(
     said = plan.text(work, made)
     assert "api.github.com                    unknown" in said
     assert "disk       unknown" in said
-    forecast = replace(made, requests={"arxiv.org": exactly(1000), "huggingface.co": Interval(871.2, 1234.5, 1598.9)})
+    forecast = replace(
+        made, requests={"arxiv.org": exactly(1000), "huggingface.co/api": Interval(871.2, 1234.5, 1598.9)}
+    )
     said = plan.text(work, forecast)
     assert "about 1,200 (870 to 1,600)" in said
     assert "at least 50 minutes" in said
@@ -160,7 +162,7 @@ def test_a_pilot_of_a_few_papers_foretells_what_the_rest_ask_for_and_wastes_noth
         for lane, interval in foretold.requests.items()
         if interval is not None and is_named(lane)
     }
-    assert {"huggingface.co", "api.github.com/search"} <= held.keys()
+    assert {"huggingface.co/api", "api.github.com/search"} <= held.keys()
     assert list(held.values()).count(False) <= 1, (held, actual, foretold.requests)
 
 

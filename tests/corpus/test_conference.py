@@ -49,6 +49,8 @@ def test_the_full_fetch_completes_and_obeys_every_limit(tmp_path: Path) -> None:
     assert most_within(log, "github core", 3600) <= 5000
     assert most_within(log, "github graphql", 3600) <= 5000
     assert most_within(log, "hub api", 300) <= 500
+    assert most_within(log, "hub resolvers", 300) <= 3000
+    assert most_within(log, "hub pages", 300) <= 100
     supplements = told["with_supplement"]
     assert supplements / BULK <= attachments(log) <= 40 / 31 * (supplements / BULK + 1)
     assert told["repositories"] > PAPERS / 3

@@ -15,6 +15,7 @@ from pipeline.sources.budget import (
     duration,
     exactly,
     forecast,
+    is_named,
     lane_of,
     lanes_of,
     number,
@@ -108,6 +109,18 @@ def test_searches_and_tokens_have_lanes_of_their_own() -> None:
     assert lane_of("https://api.github.com/repos/o/r") == "api.github.com"
     assert lane_of("https://api.github.com/repos/o/r", authenticated=True) == "token@api.github.com"
     assert lane_of("https://api2.openreview.net/attachment?ids=a,b") == "api2.openreview.net/attachment"
+
+
+def test_the_hubs_calls_files_and_pages_are_counted_apart_and_a_lane_leads_back_to_its_rule() -> None:
+    urls = (
+        "https://huggingface.co/api/models/o/m",
+        "https://huggingface.co/o/m/resolve/main/a",
+        "https://huggingface.co/o",
+    )
+    lanes = [lane_of(url) for url in urls]
+    assert lanes == ["huggingface.co/api", "huggingface.co/resolve", "huggingface.co"]
+    assert all(map(is_named, lanes))
+    assert [seconds(lane, 3001) for lane in lanes] == [6 * 300, 3001 * 0.5, 30 * 300]
 
 
 def test_numbers_are_shown_with_no_more_digits_than_they_have() -> None:

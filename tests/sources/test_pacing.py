@@ -104,6 +104,11 @@ LANES = [
     ("api.github.com", "/search/code", "", "api.github.com/search", 6.0, (10, 60.0)),
     ("api.github.com", "/searching", "", "api.github.com", 1.0, None),
     ("example.org", "/search", "", "example.org", 0.5, None),
+    ("huggingface.co", "/api/models/o/m", "", "huggingface.co/api", 0.6, (500, 300.0)),
+    ("huggingface.co", "/o/m/resolve/main/a.bin", "", "huggingface.co/resolve", 0.5, (3_000, 300.0)),
+    ("huggingface.co", "/datasets/o/d/resolve/main/a", "", "huggingface.co/resolve", 0.5, (3_000, 300.0)),
+    ("huggingface.co", "/spaces/o/demo", "", "huggingface.co", 3.0, (100, 300.0)),
+    ("huggingface.co", "/o/resolver", "", "huggingface.co", 3.0, (100, 300.0)),
 ]
 
 
