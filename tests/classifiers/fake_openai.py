@@ -99,23 +99,30 @@ def completion(told: Mapping[str, Any], said: Say) -> dict[str, Any]:
 
 
 @contextmanager
-def serving(script: Script) -> Iterator[FakeOpenAI]:
-    """The server, up for the block."""
-    fake = FakeOpenAI(script)
-    app = Starlette(routes=[Route("/v1/chat/completions", fake.answer, methods=["POST"])])
-    listening = socket.socket()
-    listening.bind(("127.0.0.1", 0))
-    listening.listen(256)
-    fake.url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+def listening(path: str, answer: Callable[[Request], Any]) -> Iterator[str]:
+    """A server on loopback that answers POSTs to one path, up for the block; its address."""
+    app = Starlette(routes=[Route(path, answer, methods=["POST"])])
+    bound = socket.socket()
+    bound.bind(("127.0.0.1", 0))
+    bound.listen(256)
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off", access_log=False))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
     thread.start()
     try:
-        yield fake
+        yield f"http://127.0.0.1:{bound.getsockname()[1]}"
     finally:
         server.should_exit = True
         thread.join(10)
-        listening.close()
+        bound.close()
+
+
+@contextmanager
+def serving(script: Script) -> Iterator[FakeOpenAI]:
+    """The server, up for the block."""
+    fake = FakeOpenAI(script)
+    with listening("/v1/chat/completions", fake.answer) as address:
+        fake.url = f"{address}/v1"
+        yield fake
 
 
 # ------------------------------------------------------------------------------------------- reading a conversation
