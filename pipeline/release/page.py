@@ -25,7 +25,7 @@ def page(contents: Contents, drawn: dict[str, str] | None = None) -> str:
 
     template = Path(__file__).with_name("page.html.j2").read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    found = {name: _inline(svg) for name, svg in (drawn or figures(contents)).items()}
+    found = {name: inline(svg) for name, svg in (drawn or figures(contents)).items()}
     return environment.from_string(template).render(
         c=contents,
         steps=funnel_steps(contents),
@@ -37,7 +37,7 @@ def page(contents: Contents, drawn: dict[str, str] | None = None) -> str:
     )
 
 
-def _inline(svg: str) -> str:
+def inline(svg: str) -> str:
     """An SVG inside a page: without the XML head, and without its metadata, which names schemas on the web."""
     body = svg[svg.index("<svg") :]
     start, end = body.find("<metadata>"), body.find("</metadata>")

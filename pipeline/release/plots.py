@@ -36,6 +36,7 @@ _STYLE: Mapping[str, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
+Box = tuple[float, float, float, float]
 _LEAST_HOURS = 0.01
 """Where the logarithmic axis begins; rows of fewer hours, or none, stand there."""
 
@@ -45,7 +46,12 @@ def figures(contents: Contents) -> dict[str, str]:
     return {name: _svg(draw, contents, height, box) for name, (draw, height, box) in _DRAWN.items()}
 
 
-def _svg(draw: Draw, contents: Contents, height: float, box: tuple[float, float, float, float]) -> str:
+def _svg(draw: Draw, contents: Contents, height: float, box: Box) -> str:
+    return svg(lambda axes: draw(axes, contents), height, box)
+
+
+def svg(draw: Callable[[Axes], None], height: float, box: Box) -> str:
+    """A figure in the house's style. `height` in inches; `box`: where its axes lie, as shares."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
@@ -53,7 +59,7 @@ def _svg(draw: Draw, contents: Contents, height: float, box: tuple[float, float,
     with rc_context(dict(_STYLE)):  # type: ignore[arg-type]
         figure = Figure(figsize=(7.2, height))
         FigureCanvasSVG(figure)
-        draw(figure.add_axes(box), contents)
+        draw(figure.add_axes(box))
         out = io.StringIO()
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": "reclaim"})
     return out.getvalue()
@@ -158,7 +164,7 @@ def _agreement(axes: Axes, contents: Contents) -> None:
 
 
 Draw = Callable[["Axes", Contents], None]
-_DRAWN: Mapping[str, tuple[Draw, float, tuple[float, float, float, float]]] = {
+_DRAWN: Mapping[str, tuple[Draw, float, Box]] = {
     "hours.svg": (_hours, 2.6, (0.13, 0.2, 0.85, 0.76)),
     "months.svg": (_months, 2.6, (0.08, 0.26, 0.9, 0.6)),
     "funnel.svg": (_funnel, 2.4, (0.29, 0.03, 0.7, 0.94)),
