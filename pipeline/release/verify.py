@@ -13,9 +13,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TypeVar
 
 import polars as pl
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from pipeline.corpus import Exclusion
 from pipeline.derivation import Inputs, Rules, derive
@@ -113,9 +114,9 @@ def _material(sealed: Sealed) -> tuple[Material | None, Check]:
         "sample": Inputs.model_validate,
         "receipts": _receipt,
         "ledger": Entry.from_json,
-        "index": lambda line: IndexLine(**line),
-        "figures": lambda line: Figure(**line),
-        "exclusions": lambda line: Exclusion(**line),
+        "index": lambda line: _strictly(_INDEX, line),
+        "figures": lambda line: _strictly(_FIGURE, line),
+        "exclusions": lambda line: _strictly(_EXCLUSION, line),
     }
     edition = None
     try:
@@ -220,8 +221,18 @@ def _document(sealed: Sealed, name: str) -> dict[str, Json]:
     return value
 
 
+_INDEX, _FIGURE, _EXCLUSION = TypeAdapter(IndexLine), TypeAdapter(Figure), TypeAdapter(Exclusion)
+_RECEIPT = TypeAdapter(Receipt)
+T = TypeVar("T")
+
+
+def _strictly(kind: TypeAdapter[T], line: dict[str, Json]) -> T:
+    """A line as a dataclass whose annotations hold: a text is no null, a number no text. Raises ValidationError."""
+    return kind.validate_json(canonical(line), strict=True)
+
+
 def _receipt(line: dict[str, Json]) -> Receipt:
-    receipt = Receipt.from_json(line)
+    receipt = _strictly(_RECEIPT, line)
     if receipt.id != line["id"]:
         raise ValueError(f"receipt {line['id'][:16]} does not hash to its id")
     return receipt

@@ -1884,7 +1884,7 @@ def agent_view(row: Line, figures: Iterable[Line]) -> Line:
 
 
 _SETTING = re.compile(
-    r"--?[A-Za-z][\w-]+(?:[= ]\S+)?|[A-Za-z_]\w*\s*=\s*[^\s,;]+|\b\d+(?:\.\d+)?[eE]-?\d+\b"
+    r"(?<!\S)--?[A-Za-z][\w-]*(?:=\S+| [\d.]\S*)?|[A-Za-z_]\w*\s*=\s*[^\s,;]+|\b\d+(?:\.\d+)?[eE]-?\d+\b"
     r"|\b\d+[- ]?(?:epochs?|steps?|iterations?|layers?|shots?|warmup\w*)\b"
 )
 
@@ -1896,7 +1896,7 @@ def given_away(row: Line, view: Line) -> list[str]:
         return re.sub(r"\s+", "", text).lower()
 
     target = row["match_target"]
-    shown_ = squeezed(f"{target['metric']} {target['scope']} {target['value']}")
+    shown_ = squeezed(f"{row['central_claim']} {target['metric']} {target['scope']} {target['value']}")
     told = squeezed(f"{view['central_claim']} {view['task']}")
     settings = {squeezed(found) for found in _SETTING.findall(f"{target['config']} {row['mre_config']}")}
     return sorted(setting for setting in settings if setting in told and setting not in shown_)

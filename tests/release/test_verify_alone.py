@@ -30,6 +30,7 @@ from pipeline.events import QUESTIONS, Entry, Event, chained, fold, genesis, hea
 from pipeline.evidence import Outcome, Receipt, Signal, digest
 from pipeline.paper import parse_number
 from pipeline.release import gate, verify_alone
+from pipeline.release.agent_view import given_away
 from pipeline.release.compose import Material, compose
 from pipeline.release.freeze import freeze
 from pipeline.release.tables import SCHEMAS, TABLES, jsonl, parquet
@@ -260,6 +261,11 @@ def lost_paper(folder: Path, held: Material) -> str:
     return str(gone["key"])
 
 
+def told_by_a_link(line: Line) -> None:
+    line["mre_config"] = "ResNet-18 with lr=0.1"
+    line["links"]["dataset"] = ["https://cifar.example/?lr=0.1"]
+
+
 FORGERIES: dict[str, Forgery] = {
     "row_schema": from_line("eval", lambda row: row.update(votes=1)),
     "receipts_resolve": stolen,
@@ -267,7 +273,7 @@ FORGERIES: dict[str, Forgery] = {
     "receipts_entail": from_line("eval", forging.flip_code),
     "targets_gradeable": from_inputs(lambda line: line["target"].update(value="about eighty")),
     "targets_ruled": from_inputs(lambda line: line["target"]["bar"].update(tolerance=40.0)),
-    "agents_untold": from_inputs(lambda line: line.update(central_claim="The best after 200 epochs.")),
+    "agents_untold": from_inputs(told_by_a_link),
     "inventory_reasoned": from_inputs(lambda line: line["inventory"][0].update(reason="we like it")),
     "ledger_whole": broken_chain,
     "pool_decided": unanswered,
@@ -671,6 +677,24 @@ def test_both_derive_the_same_bar(
     assert verify_alone.bar_by_rule(target, 0.05) == (None if due is None else due.model_dump(mode="json"))
 
 
+SAID = st.lists(
+    st.sampled_from(
+        ["--lr", "lr=0.1", "0.1", "1e-3", "200", "epochs", "12-layer", "-x", "="]
+        + ["seed=3,", "ResNet-18", "self-attention", "on", "the", "CIFAR"]  # noqa: RUF005
+    ),
+    max_size=5,
+).map(" ".join)
+
+
+@FAST
+@given(SAID, SAID, SAID, SAID)
+def test_both_find_the_same_settings_given_away(config: str, mre: str, claim: str, task: str) -> None:
+    row = {"central_claim": claim, "mre_config": mre, "match_target": {"config": config, "metric": "m", "scope": ""}}
+    row["match_target"]["value"] = "80"
+    view = {"central_claim": claim, "task": task}
+    assert verify_alone.given_away(row, view) == given_away(row, view)
+
+
 # Both over whole folders, of which one field was changed.
 
 
@@ -751,8 +775,8 @@ def test_both_verifiers_agree_on_a_few_random_mutations(copy: Path) -> None:
 @pytest.mark.slow
 def test_both_verifiers_agree_on_many_random_mutations(copy: Path) -> None:
     draw = random.Random(11)
-    both_ok = [agree(copy, draw.randrange) for _ in range(250)]
-    assert 0 < both_ok.count(True) < 125, "some fields bind nothing (a title); most must"
+    both_ok = [agree(copy, draw.randrange) for _ in range(120)]
+    assert 0 < both_ok.count(True) < 60, "some fields bind nothing (a title); most must"
 
 
 @pytest.mark.slow
