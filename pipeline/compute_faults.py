@@ -248,13 +248,23 @@ def _gives(stated: Stated) -> bool:
         return True
     text = stated.text[:MAX_TEXT]
     units = [one for one in stated.durations if one.role != "total" or one.high <= UNIT_HOURS]
-    if _EACH.search(text) and any(_within(time, one, n) for one in wholes for n in _numbers(text) - {count}):
+    if _EACH.search(text) and any(
+        _within(time, one, n) for one in wholes for n in _numbers(_outside(stated)) - {count}
+    ):
         return True
     if any(_within(time, one, n) for one in units for n in _numbers(f"{text} {stated.printed}")):
         return True
     rates = (reading.flops for _, _, reading in read_clauses(text) if reading.flops)
     hours = [flops / FLOP_AN_H100_HOUR / (count if stated.wall_hours else 1.0) for flops in rates]
     return any(h / FLOP_SLACK <= time <= h * FLOP_SLACK for h in hours)
+
+
+def _outside(stated: Stated) -> str:
+    """The words around the times: the ends of a range are no numbers of units."""
+    text = stated.text[:MAX_TEXT]
+    for one in reversed(stated.durations):
+        text = f"{text[: one.start]} | {text[one.end :]}"
+    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,10 +26,10 @@ WORD = (
 NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:\s?[kK](?![a-zA-Z]))?"
 _UNIT = (
     r"(?:seconds?|secs?|s|minutes?|mins?|min|hours?|hrs?|hr|h|days?|weeks?|months?|years?|ms|milliseconds?"
-    r"|Seconds?|Minutes?|Hours?|Days?|Weeks?|Hrs?)"
+    r"|Seconds?|Minutes?|Hours?|Days?|Weeks?|Hrs?|m)"
 )
 _HOURS = {"ms": 1 / 3.6e6, "mil": 1 / 3.6e6, "mo": 720.0, "mi": 1 / 60}
-_HOURS |= {"s": 1 / 3600, "h": 1.0, "d": 24.0, "w": 168.0, "y": 8760.0}
+_HOURS |= {"s": 1 / 3600, "h": 1.0, "d": 24.0, "w": 168.0, "y": 8760.0, "m": 1 / 60}
 _PROCESSOR = r"(?:[GTC]PU|core|Core|node|Node|chip|accelerator|device|card)s?"
 _QUANTITY = re.compile(
     r"(?<![A-Za-z0-9_.,^/-])"
@@ -41,6 +41,8 @@ _QUANTITY = re.compile(
     rf"(?P<device>(?:NVIDIA\s)?(?:{NAME}(?:[\s-]?(?:SXM\d?|PCIe))?(?:[\s-]?\d+\s?GB)?[\s-]?)?(?:{_PROCESSOR}[\s-]?)?)"
     rf"(?P<unit>{_UNIT})(?![A-Za-z0-9_^²'’+*=])(?P<over>\sand\s(?:a\shalf|one[\s-]half))?"
 )
+# "2h 15m": a lone m is a metre anywhere else.
+_AFTER_HOURS = re.compile(r"\d\s?(?:h|hrs?|hours?)[\s,]?$")
 # A unit that ends a word: without one there is nothing to look for.
 _TIMED = re.compile(r"(?:hour|minute|min|hr|day|week|month|year|second|sec|[\d\s]h|[\d\s]m?s)s?(?![A-Za-z])|Hour|Day")
 _BETWEEN = re.compile(r"\b(?:from|between)\s(?:about|around|roughly|approximately|∼|~|≈)?\s?$")
@@ -185,6 +187,8 @@ def _duration(match: re.Match[str], sentence: str, machine: bool) -> Duration | 
             value += 0.75 if "three" in match["and_part"] else 0.25 if "quarter" in match["and_part"] else 0.5
         low, high = value, (number(match["high"]) or value) if match["high"] else value
         high = max(low, high)
+    if unit == "m" and not _AFTER_HOURS.search(sentence[max(0, match.start() - 10) : match.start()]):
+        return None
     if match["over"]:
         low, high = low + 0.5, high + 0.5
     device = match["device"].strip(" -")

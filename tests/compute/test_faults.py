@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from pipeline.compute import Part
 from pipeline.compute_faults import Stated, faults, training_charged
+from pipeline.paper.durations import find_durations
 
 FAULTY = [
     ("unit_slip", Stated(text="training takes 25-30 minutes and evaluation 10 minutes", wall_hours=35)),
@@ -107,3 +108,9 @@ def test_durations_in_words_are_read_without_a_slip_of_the_reader(text):
     assert all(
         f.kind in ("back_solved", "unit_slip", "invented_wall") for f in faults(Stated(text=text, wall_hours=77))
     )
+
+
+def test_a_lone_m_is_minutes_behind_hours_and_no_time_anywhere_else():
+    (one,) = find_durations("A run takes 2h 15m on one GPU.", machine=True)
+    assert one.low == one.high == 2.25
+    assert find_durations("The robot walks 15 m and 2 m for hours on one GPU.", machine=True) == []
