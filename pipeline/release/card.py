@@ -20,7 +20,7 @@ from pipeline.release.contents import (
     pool_by_tier_and_band,
     verifications,
 )
-from pipeline.release.tables import SCHEMAS
+from pipeline.release.tables import SCHEMAS, Lines, jsonl
 
 SIDE_TABLES = tuple(table for table in SCHEMAS if table not in SPLITS)
 SIDE_SPLIT = "rows"
@@ -53,20 +53,21 @@ def _front(contents: Contents) -> Iterator[str]:
             f"    path: {table}.parquet",
         )
     yield "dataset_info:"
-    yield from _info("default", "eval", {name: len(contents.lines[split]) for split, name in SPLITS.items()})
+    yield from _info("default", "eval", {name: contents.lines[split] for split, name in SPLITS.items()})
     for table in SIDE_TABLES:
-        yield from _info(table, table, {SIDE_SPLIT: len(contents.lines[table])})
+        yield from _info(table, table, {SIDE_SPLIT: contents.lines[table]})
     yield "---"
 
 
-def _info(config: str, table: str, counts: Mapping[str, int]) -> Iterator[str]:
+def _info(config: str, table: str, splits: Mapping[str, Lines]) -> Iterator[str]:
+    """`datasets` reads counts only where bytes stand beside them: here those of the JSON lines."""
     yield f"- config_name: {config}"
     yield "  features:"
     for name, dtype in SCHEMAS[table].items():
         yield from _feature(name, dtype, "  ")
     yield "  splits:"
-    for split, count in counts.items():
-        yield from (f"  - name: {split}", f"    num_examples: {count}")
+    for split, lines in splits.items():
+        yield from (f"  - name: {split}", f"    num_bytes: {len(jsonl(lines))}", f"    num_examples: {len(lines)}")
 
 
 def _feature(name: str, dtype: pl.DataType, indent: str) -> Iterator[str]:
@@ -220,7 +221,7 @@ def _agreement(told: Mapping[str, Any]) -> Iterator[str]:
                 _coefficient(one["kappa"]),
                 "" if one["kappa_low"] is None else f"{one['kappa_low']:.2f} to {one['kappa_high']:.2f}",
                 _coefficient(one["alpha"]),
-                "{0}, {1:.1f} %".format(*_commonest(one["prevalence"])),
+                "{}, {:.1f} %".format(*_commonest(one["prevalence"])),
             )
             for name, one in measured
         ],

@@ -65,16 +65,16 @@ def second(held: Material) -> Material:
 
 
 @pytest.fixture(scope="session")
-def frozen(made: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Material, str], Path]:
+def frozen(made: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Freeze a material under a name. Its figures are empty: to draw them takes half a second, and no test here is
     about them."""
     root = tmp_path_factory.mktemp("frozen")
     empty = {name: "<svg></svg>" for name in companions.COMPANIONS if name.endswith(".svg")}
 
-    def made_as(material: Material, name: str) -> Path:
+    def made_as(material: Material, name: str, below: str = "releases") -> Path:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(companions, "figures", lambda shown: empty)
-            done = freeze(material, made.given(material), root / name, "code")
+            done = freeze(material, made.given(material), root / below / name, "code")
         assert done.place is not None, "\n".join(done.report.lines())
         return done.place
 
@@ -82,12 +82,12 @@ def frozen(made: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Callab
 
 
 @pytest.fixture(scope="session")
-def v1(frozen: Callable[[Material, str], Path], held: Material) -> Path:
+def v1(frozen: Callable[..., Path], held: Material) -> Path:
     return frozen(held, "made-2026-v1")
 
 
 @pytest.fixture(scope="session")
-def v2(frozen: Callable[[Material, str], Path], second: Material) -> Path:
+def v2(frozen: Callable[..., Path], second: Material) -> Path:
     return frozen(second, "made-2026-v2")
 
 
@@ -124,7 +124,7 @@ def toy() -> Callable[..., Release]:
         name = f"{edition}-v{version}"
         lines = [{"custom_id": f"2601.0000{n}", "hours": float(n * version)} for n in range(rows)]
         held = {f"{table}.jsonl": b"" for table in TABLES} | {"eval.jsonl": jsonl(lines)}
-        held |= {"eval.parquet": name.encode() * 50, "sample.parquet": name.encode() * 3000}
+        held |= {"eval.parquet": name.encode() * 50, "sample.parquet": name.encode() * 20_000}
         held |= {"croissant.json": document({"name": name}), "README.md": f"---\nlicense: mit\n---\n{name}".encode()}
         manifest = {"edition": edition, "edition_hash": "e", "ledger_head": "l", "rows_sha256": digest(lines)}
         held |= {path.replace("_", "."): data for path, data in files.items()}
