@@ -2475,10 +2475,49 @@ def ledger_whole(case: Case) -> Check:
 
 def pool_decided(case: Case) -> Check:
     check = Check("every pool row is decided on its present hash")
+    due = owed(case)
     for one in case.made.audited.values():
         open_ = ", ".join(f"{question} {state}" for question, state in one.standing.open.items())
-        check.look(one.id, [] if one.standing.state == "decided" else [f"{one.standing.state}: {open_}"])
+        wrong = [] if one.standing.state == "decided" else [f"{one.standing.state}: {open_}"]
+        wrong += [f"a second reading ({due[one.id]}) is owed, and not in yet"] if one.id in due else []
+        check.look(one.id, wrong)
     return check
+
+
+SECOND_SHARE = 0.25
+SCOPES = {"full": set(QUESTIONS), "target": {"claim", "target", "bar"}}
+
+
+def owed(case: Case) -> dict[str, str]:
+    """Second readings that are still to be had, by paper: none while one person reads alone (format, "Second
+    readings")."""
+    made = case.made
+    said: dict[str, dict[str, dict[str, Line]]] = {i: {} for i in made.audited}
+    blind: set[str] = set()
+    for event in made.events:
+        one = made.audited.get(event["paper"])
+        if one and event["kind"] == "answer" and event["row_hash"] == one.derived.row_hash:
+            said[one.id].setdefault(event["who"], {})[event["question"]] = event
+            if event["phase"] == "blind" and not {"mode", "identity"} & set(event):
+                blind.add(event["who"])
+    if len(blind) < 2:
+        return {}
+    due = {i: "target" for i in made.audited if made.splits.of(i)}
+    seed, edges = case.held.edition["seed"], case.held.edition["band_edges_hours"]
+    strata: dict[tuple[str | None, str | None], list[str]] = {}
+    for i, one in made.audited.items():
+        strata.setdefault((one.derived.tier, band(one.derived.hours.mid, edges)), []).append(i)
+        if any(one.standing.decided[question]["kind"] == "answer" for question in one.overturned):
+            due[i] = "full"
+    for papers in strata.values():
+        papers.sort(key=lambda i: (hashlib.sha256(f"{seed} second reader {i}".encode()).digest(), i))
+        due.update(dict.fromkeys(papers[: math.ceil(SECOND_SHARE * len(papers))], "full"))
+
+    def read(answers: dict[str, Line], scope: str) -> bool:
+        out = scope == "full" and answers.get("eligibility", {}).get("value") is False
+        return out or SCOPES[scope] <= set(answers)
+
+    return {i: scope for i, scope in due.items() if sum(read(a, scope) for a in said[i].values()) < 2}
 
 
 def tiers_follow(case: Case) -> Check:

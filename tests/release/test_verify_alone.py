@@ -311,6 +311,20 @@ def verify_alone_case(held: Material) -> Any:
     return verify_alone.Case(nothing, empty, {table: [] for table in TABLES})
 
 
+def test_a_second_reading_that_is_owed_is_named_by_paper_and_scope(held: Material, copy: Path) -> None:
+    """One blind answer of a second person makes two readers of the pool, and both verifiers ask for the rest."""
+    row = next(d for d in compose(held).derivations if d.arxiv_id == chosen())
+    second = made.says(row, "claim", "stands", who="bob", at="2026-02-20T11:00:00Z")
+    forging.rewrite(copy, replace(held, entries=made.chain([*(e.event for e in held.entries), second])))
+    name = "every pool row is decided on its present hash"
+    due = {(f.where, f.message) for check in verify(copy).checks if check.name == name for f in check.failures}
+    told = {said for check in verify_alone.verify(copy)[0] if check.name == name for said in check.failures}
+    assert told == due
+    assert {message for _, message in due} == {
+        f"a second reading ({scope}) is owed, and not in yet" for scope in ("full", "target")
+    }
+
+
 def test_changed_device_factors_are_caught_though_every_hash_is_true(copy: Path) -> None:
     place = copy / "devices.json"
     devices = json.loads(place.read_bytes())
@@ -679,8 +693,10 @@ def test_both_derive_the_same_bar(
 
 SAID = st.lists(
     st.sampled_from(
-        ["--lr", "lr=0.1", "0.1", "1e-3", "200", "epochs", "12-layer", "-x", "="]
-        + ["seed=3,", "ResNet-18", "self-attention", "on", "the", "CIFAR"]  # noqa: RUF005
+        [
+            *("--lr", "lr=0.1", "0.1", "1e-3", "200", "epochs", "12-layer", "-x", "="),
+            *("seed=3,", "ResNet-18", "self-attention", "on", "the", "CIFAR"),
+        ]
     ),
     max_size=5,
 ).map(" ".join)
