@@ -24,6 +24,11 @@ _INSTANCE = """\
 telemetry: {enabled: false}
 nux: {enabled: false}
 """
+_WORKSPACE = """\
+load_from:
+  - python_module: {module_name: assets.definitions, location_name: reclaim}
+"""
+"""The name is part of every link into a launchpad (`assets.approvals.LOCATION`); `dg dev` gives the same one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,8 @@ def build(work: Workplace) -> End:
         if new:
             work.say(f"audit {new} shipped decisions imported")
         present = prints(work)
-        todo = stale(work, present)
+        # What a refresh asks again may change any stage's output without changing what it is made from.
+        todo = list(stages()) if work.mode == "refresh" else stale(work, present)
         if any(stage.name == "classification" for stage in todo) and not episodes.askable(work):
             return stopped(work)
         if todo and not work.offline:
@@ -59,6 +65,7 @@ def build(work: Workplace) -> End:
             failed = _run(work, todo)
             if failed:
                 return End("blocked", failed)
+        work.keep_world()
         return end(work)
 
 
@@ -150,6 +157,11 @@ def instance(home: Path) -> DagsterInstance:
         staged = settings.with_suffix(".part")
         staged.write_text(_INSTANCE, encoding="utf-8")
         staged.replace(settings)
+    workspace = home / "workspace.yaml"
+    if not workspace.exists():
+        staged = workspace.with_suffix(".part")
+        staged.write_text(_WORKSPACE, encoding="utf-8")
+        staged.replace(workspace)
     os.environ["DAGSTER_HOME"] = str(home)
     return dg.DagsterInstance.get()
 

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 import polars as pl
 
-from assets import bundles, corpus, episodes, repositories, second_looks
+from assets import bundles, corpus, episodes, refreshing, repositories, second_looks
 from assets.episodes import Item, derived_alone, excluded, read_papers, reader_of, recorded
 from assets.stages import UNFINISHED, Checked, Stage, Summary, read_rows, write_rows
 from assets.workplace import Workplace
@@ -37,7 +37,8 @@ def run(work: Workplace, print_: str) -> Summary:
     step = UNTIL_CHUNK if work.edition.until else max(len(items), 1)
     for start in range(0, len(items), step):
         chunk = items[start : start + step]
-        todo = [i for i in chunk if recorded(work, i) is None]
+        again = set(refreshing.renew(work, chunk).changed) if work.mode == "refresh" else set()
+        todo = [i for i in chunk if i in again or recorded(work, i) is None]
         cached += len(chunk) - len(todo)
         asyncio.run(read_papers(work, todo, passes=1))
         waiting += _look_later(work, chunk)

@@ -56,6 +56,15 @@ def _parser() -> argparse.ArgumentParser:
     one = commands.add_parser("build", help="bring an edition up to date, from its index to a frozen release")
     one.add_argument("edition", nargs="?", help="shipped name or .toml file (default: sample-2025)")
     one.add_argument("--world", type=Path, help="build from a world folder instead of an edition's own source")
+    one.add_argument(
+        "--refresh",
+        type=_days,
+        nargs="?",
+        const=-1.0,
+        metavar="DAYS",
+        help="ask again what was answered more than DAYS ago (default: half the age that a freeze allows), and read "
+        "the papers again whose evidence changed",
+    )
     one.add_argument("--minutes", type=float, help="stop starting episodes after so many minutes")
     one.add_argument("--take-prefix", action="store_true", help="out of time, let the classified prefix be the sample")
     one.add_argument(
@@ -229,6 +238,16 @@ def _weights(text: str) -> list[int]:
     return [int(part) for part in text.split("/")]
 
 
+def _days(text: str) -> float:
+    try:
+        days = float(text)
+    except ValueError:
+        days = -1.0
+    if not 0 <= days <= 3650:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of days from 0 to 3650")
+    return days
+
+
 def _times(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 100:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of runs from 1 to 100")
@@ -254,6 +273,10 @@ def _build(arguments: argparse.Namespace) -> int:
         work.minutes, work.take_prefix = arguments.minutes, arguments.take_prefix
         given = {"RECLAIM_BUDGET": arguments.budget, "RECLAIM_ACCEPT": arguments.accept}
         work.environ = {**os.environ, **{name: text for name, text in given.items() if text is not None}}
+        if arguments.refresh is not None:
+            from assets import refreshing
+
+            refreshing.begin(work, None if arguments.refresh < 0 else arguments.refresh)
         end = build(work)
         if arguments.double_read:
             from assets import second_looks

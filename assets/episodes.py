@@ -25,6 +25,9 @@ from pipeline.store import StoreError
 
 if TYPE_CHECKING:
     from classifiers.models import Classifier
+    from pipeline.sources.github_tokens import Tokens
+    from pipeline.sources.probes import Probes
+    from pipeline.sources.recorder import Recorder
 
 CONCURRENCY, MODEL_CONCURRENCY = 8, 32
 """Episodes in flight: embedded rules are bound by the processor, models wait for their service. RECLAIM_IN_FLIGHT says
@@ -139,6 +142,16 @@ def _readable(work: Workplace, items: Sequence[Item]) -> Iterator[tuple[PaperRec
             raise
         except Exception:
             continue
+
+
+def probes(work: Workplace, item: Item, recorder: Recorder, tokens: Tokens) -> Probes:
+    """The tools of one paper, as its episode had them."""
+    from pipeline.sources.probes import PaperFacts, Probes
+
+    title = paper_of(work, item).title or item.record.title
+    facts = PaperFacts(title=title, arxiv_id=item.record.arxiv_id, authors=item.record.authors)
+    supplement = files_of(item.bundle.supplement_files, work.store.blobs.get)
+    return Probes(item.record.arxiv_id, recorder, supplement, facts, reference.walls(), tokens)
 
 
 async def read_papers(

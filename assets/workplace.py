@@ -112,8 +112,37 @@ class Workplace:
     @cached_property
     def world_print(self) -> str:
         """What the world answers, sources aside: part of every episode's key. Live services have no print, only
-        pins."""
+        pins, and a world that a refresh went on with keeps the print it had."""
+        return self._worlds.get(self._world_now, self._world_now)
+
+    @property
+    def _world_now(self) -> str:
         return self.world.digest if self.offline else f"live@{self.edition.as_of}"
+
+    @property
+    def _worlds_kept(self) -> Path:
+        return self.store.root / "worlds" / f"{self.edition.name}.json"
+
+    @cached_property
+    def _worlds(self) -> dict[str, str]:
+        """What a refresh took for the same world, by what it answers; and under "" the print of the last build."""
+        place = self._worlds_kept
+        return dict(json.loads(place.read_text(encoding="utf-8"))) if place.is_file() else {}
+
+    def continue_world(self) -> None:
+        """Go on with the world of the last build, whatever it answers by now; before anything asks for its print."""
+        if last := self._worlds.get(""):
+            self._worlds[self._world_now] = last
+
+    def keep_world(self) -> None:
+        """Remember which world a build ended with, for a refresh to go on from."""
+        kept = {**self._worlds, "": self.world_print}
+        place = self._worlds_kept
+        if not place.is_file() or json.loads(place.read_text(encoding="utf-8")) != kept:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            staged = place.with_suffix(".part")
+            staged.write_text(json.dumps(kept, sort_keys=True), encoding="utf-8")
+            staged.replace(place)
 
     @cached_property
     def sources_print(self) -> str:

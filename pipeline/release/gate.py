@@ -40,8 +40,8 @@ from pipeline.release.gate_splits import (
 from pipeline.release.report import Check, Report, Tally
 from pipeline.targets import at_anchor
 
-REFRESH = "set a later `as_of` in the edition and build again"
-"""What makes evidence new: the record answers every question of one `as_of` once."""
+REFRESH = "`reclaim build EDITION --refresh` asks for it anew"
+"""What makes evidence new: a build answers every question of one `as_of` from the record, once it was asked."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

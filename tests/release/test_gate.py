@@ -274,7 +274,7 @@ def test_a_paper_left_out_as_undetermined_or_a_stage_left_unfinished_freezes_not
 def test_old_evidence_is_named_with_a_remedy_that_works(made: ModuleType, held: Material, good: Case) -> None:
     later = replace(made.given(held), frozen_at=made.WHEN + timedelta(days=1000))
     message = gate.receipts_fresh(good, later).failures[0].message
-    assert message.endswith("set a later `as_of` in the edition and build again")
+    assert message.endswith("`reclaim build EDITION --refresh` asks for it anew")
 
 
 def test_candidates_that_are_not_the_papers_inventory_are_named(made: ModuleType, held: Material) -> None:
