@@ -1022,6 +1022,8 @@ _INTERVAL = re.compile(
     rf"[\[(]?\s?(?:9\d(?:\.\d)?\s?%\s?)?(?:CI)?[:,]?\s?[\[(]?\s?(?P<low>{_SIGN}{_PLAIN}{_POWER}?)\s?%?\s?"
     rf"(?:,|;|–|—|-|to|\.\.)\s?(?P<high>{_SIGN}{_PLAIN}{_POWER}?)\s?%?\s?[\])]*"
 )
+_MORE = re.compile(r"\(?[↑↓+\-−±]?\s?[\d.,]+\s?[%x×↑↓]?\)?\s?[↑↓]?|[/(]\s?[-+−]?[\d.]+%?\)?")
+_SECOND = re.compile(r"[-–]\s?\d")
 _MARKS = " \t*†‡§¶↑↓▲▼△▽⇑⇓"
 _SETTERS = (
     "textbf|mathbf|textit|underline|uline|bm|boldsymbol|mathrm|text|emph|hspace|num|texttt|small|tiny|bfseries|bf"
@@ -1043,8 +1045,7 @@ def printed_number(text: str) -> float | None:
     if rest and not (found["digits"] or found["plus"] or found["in"]) and _spread_follows(value, rest):
         return value
     rest = rest.strip(_MARKS + "()[]^_{},;'⋆★abc")
-    more = r"\(?[↑↓+\-−±]?\s?[\d.,]+\s?[%x×↑↓]?\)?\s?[↑↓]?|[/(]\s?[-+−]?[\d.]+%?\)?"
-    if rest and (not re.fullmatch(more, rest) or rest.startswith("/") or re.match(r"[-–]\s?\d", rest)):
+    if rest and (not _MORE.fullmatch(rest) or rest.startswith("/") or _SECOND.match(rest)):
         return None
     return value
 
