@@ -9,7 +9,7 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from audit_ui import corrections, show
+from audit_ui import corrections
 from audit_ui.corrections import Refused
 from audit_ui.deciding import _after, _decide, _event, _question
 from audit_ui.site import Site, goes_to, text_of
@@ -46,7 +46,7 @@ def _values(site: Site, row: Derivation, notice: str = "", draft: dict[str, Any]
     raw = [e.event for e in entries]
     open_ = desk.disputed(row, desk.places())
     work = {done.event: done for done in desk.deciding.all() if done.paper == row.arxiv_id}
-    receipts = show.receipts(site.given.store, row, desk.pool.receipts)
+    receipts = desk.receipts(row)
     return {
         "row": row,
         "shown": desk.shown(row),

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from audit_ui import corrections, show
 from audit_ui.corrections import Refused
+from audit_ui.desk import Places
 from audit_ui.flow import needs_reason, needs_receipts
 from audit_ui.preview import preview
 from audit_ui.reading_pages import panel
@@ -58,8 +59,7 @@ def _question(form: FormData) -> Question | None:
 def _answer(site: Site, me: Account, row: Derivation, question: Question, form: FormData) -> None:
     if form.get("row_hash") != row.row_hash:
         raise Refused(409, "The row changed since this page was shown. Look again: this is what it says now.")
-    _enter(site, me, row)
-    reading = site.desk.reading(me.name, row)
+    reading = site.desk.reading(me.name, row, _enter(site, me, row))
     if not reading.may_answer(question):
         raise Refused(409, "This question is not open to you now.")
     value = corrections.value(form, question, row, site.desk.pool, site.given.edition)
@@ -120,11 +120,11 @@ def _decide(site: Site, event: Event, question: str, after: str, form: FormData,
         site.desk.fresh()
 
 
-def _enter(site: Site, me: Account, row: Derivation) -> None:
-    """Be in one of the row's places: the first that is free, if none is one's own."""
+def _enter(site: Site, me: Account, row: Derivation) -> Places:
+    """Be in one of the row's places: the first that is free, if none is one's own. Returns who is where then."""
     desk = site.desk
     places = desk.places()
-    if (row.arxiv_id, me.name) in desk.assignments.conflicts():
+    if (row.arxiv_id, me.name) in places.conflicts:
         raise Refused(409, "You declared a conflict of interest with this paper.")
     if not me.reads:
         raise Refused(403, "Adjudicators see what readers answered, so they read no rows themselves.")
@@ -132,9 +132,11 @@ def _enter(site: Site, me: Account, row: Derivation) -> None:
     if held is None and me.adjudicates and desk.disputed(row, places):
         raise Refused(403, "This row waits for an adjudicator, who may be you; a reader of it cannot be one.")
     try:
+        if held is not None and held.state == "taken":
+            return places
         if held is not None:
             desk.assignments.take(desk.assigned(row), held.place, me.name, held.scope, site.given.now())
-            return
+            return desk.places()
         scope = desk.scopes().get(row.arxiv_id, "")
         for number in (FIRST, SECOND):
             there = places.get((row.arxiv_id, number))
@@ -143,7 +145,7 @@ def _enter(site: Site, me: Account, row: Derivation) -> None:
                 desk.assignments.take(
                     desk.assigned(row), number, me.name, "target" if narrow else "full", site.given.now()
                 )
-                return
+                return desk.places()
     except Taken as taken:
         raise Refused(409, f"{taken}.") from None
     raise Refused(409, "Others are reading this row, and it needs no further reader.")

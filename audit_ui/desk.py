@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from audit_ui import show
@@ -18,7 +19,7 @@ from audit_ui.flow import BLIND, PROPOSED, Reading, reading
 from audit_ui.given import Given, Pool
 from pipeline import compute
 from pipeline.accounts import Account, Accounts
-from pipeline.assignments import FIRST, SECOND, Assignments, Place, next_for
+from pipeline.assignments import FIRST, SECOND, Assignments, Place, conflicts, latest, next_for
 from pipeline.audit import Audited, audit, replay
 from pipeline.deciding import Deciding
 from pipeline.derivation import Derivation, Rules
@@ -26,7 +27,7 @@ from pipeline.doubts import Doubt, doubts
 from pipeline.events import Entry, Event, Question, fold, fold_order, moment
 from pipeline.ledger import Ledger
 from pipeline.paper import NoPaper
-from pipeline.second_readings import TARGET_ONLY, Row, Scope, scopes
+from pipeline.second_readings import TARGET_ONLY, Row, Scope, overturned_alone, scopes
 from pipeline.store import StoreError
 
 ALL: tuple[Question, ...] = BLIND + PROPOSED
@@ -78,6 +79,14 @@ class Line:
     asked: int
 
 
+class Places(dict[tuple[str, int], Place]):
+    """Who is in which place of which row; `conflicts`: pairs of paper and person that do not go together."""
+
+    def __init__(self, now: dict[tuple[str, int], Place], conflicts: set[tuple[str, str]]) -> None:
+        super().__init__(now)
+        self.conflicts = conflicts
+
+
 class Desk:
     def __init__(self, given: Given) -> None:
         self.given = given
@@ -88,9 +97,10 @@ class Desk:
         self._lock = threading.Lock()
         self._read: dict[str, int] = {}
         self._by_paper: defaultdict[str, list[Entry]] = defaultdict(list)
-        self._by_who: defaultdict[str, list[Event]] = defaultdict(list)
-        self._papers, self._scopes = Kept(400), Kept(2)
-        self._audited, self._readings, self._folded = Kept(2000), Kept(10_000), Kept(2000)
+        self._by_who: defaultdict[str, list[tuple[Any, Event]]] = defaultdict(list)
+        self._papers, self._scopes = Kept(800), Kept(2)
+        self._audited, self._readings = Kept(2000), Kept(10_000)
+        self._folded, self._counted = Kept(2000), Kept(2000)
         self._pool: Pool | None = None
 
     @property
@@ -113,7 +123,9 @@ class Desk:
         with self._lock:
             for entry in self.ledger.after(self._read):
                 self._read[entry.site] = max(entry.seq, self._read.get(entry.site, 0))
-                self._by_who[entry.event.who] = [*self._by_who[entry.event.who], entry.event]
+                when = (moment(entry.event.at), entry.site, entry.seq)
+                mine = [*self._by_who[entry.event.who], (when, entry.event)]
+                self._by_who[entry.event.who] = sorted(mine, key=itemgetter(0))
                 paper = entry.event.paper
                 # A new list, so that a reader's snapshot never grows under it.
                 self._by_paper[paper] = fold_order([*self._by_paper[paper], entry])
@@ -126,6 +138,11 @@ class Desk:
         """What counts of it."""
         entries = self.entries(paper)
         return self._folded.get((paper, len(entries)), lambda: fold(entries))
+
+    def counted(self, paper: str) -> frozenset[str]:
+        """Ids of what counts of it."""
+        entries = self.entries(paper)
+        return self._counted.get((paper, len(entries)), lambda: frozenset(e.id for e in self.events(paper)))
 
     def all_entries(self) -> list[Entry]:
         return fold_order(entry for entries in list(self._by_paper.values()) for entry in entries)
@@ -145,6 +162,11 @@ class Desk:
             return Shown(paper.title or row.inputs.title, show.blocks(paper, row), found)
 
         return self._papers.get((pool.print, row.arxiv_id, row.row_hash), make)
+
+    def receipts(self, row: Derivation) -> dict[str, show.ReceiptView]:
+        pool = self.pool
+        key = (pool.print, row.arxiv_id, "receipts")
+        return self._papers.get(key, lambda: show.receipts(self.given.store, row, pool.receipts))
 
     def warm(self) -> None:
         """Read every paper of the pool once, so that its page need not wait for that. A paper that cannot be read says
@@ -167,39 +189,48 @@ class Desk:
 
     def scopes(self) -> dict[str, Scope]:
         """What a second reader is asked about each row that has one, as of the decisions so far."""
-        heads = tuple(len(self.entries(row.arxiv_id)) for row in self.pool.rows)
-        return self._scopes.get((self.pool.print, heads), self._due)
-
-    def _due(self) -> dict[str, Scope]:
         state = [self.audited(row) for row in self.pool.rows]
-        splits = replay(state, self.given.edition, fold(self.all_entries()))
+        moved = self._moves()
+        told = [(c := a.candidate(), c.excluded is None, overturned_alone(a)) for a in state]
+        key = tuple((c.tier, c.hours, c.needs_paid_api, fit, over) for c, fit, over in told)
+        return self._scopes.get((self.pool.print, tuple(e.id for e in moved), key), lambda: self._due(state, moved))
+
+    def _moves(self) -> list[Event]:
+        """Drops and replacements that count, in fold order."""
+        counted = ((paper, entry) for paper, entries in list(self._by_paper.items()) for entry in entries)
+        moves = (e for paper, e in counted if e.event.kind in ("drop", "replace") and e.event.id in self.counted(paper))
+        return [entry.event for entry in fold_order(moves)]
+
+    def _due(self, state: list[Audited], moved: list[Event]) -> dict[str, Scope]:
+        splits = replay(state, self.given.edition, moved)
         return scopes(state, {*splits.eval, *splits.dev}, self.given.edition, self.given.share)
 
-    def places(self) -> dict[tuple[str, int], Place]:
+    def places(self) -> Places:
         """Who is in which place of the rows as they are now."""
+        turns = self.assignments.turns()
         hashes = {row.arxiv_id: row.row_hash for row in self.pool.rows}
-        return {(p.paper, p.place): p for p in self.assignments.places() if hashes.get(p.paper) == p.row_hash}
+        now = {(p.paper, p.place): p for p in latest(turns) if hashes.get(p.paper) == p.row_hash}
+        return Places(now, conflicts(turns))
 
-    def place_of(self, who: str, paper: str, places: dict[tuple[str, int], Place]) -> Place | None:
+    def place_of(self, who: str, paper: str, places: Places) -> Place | None:
         found = (places.get((paper, n)) for n in (FIRST, SECOND))
         return next((p for p in found if p is not None and p.who == who and p.held), None)
 
-    def reading(self, who: str, row: Derivation, places: dict[tuple[str, int], Place] | None = None) -> Reading:
+    def reading(self, who: str, row: Derivation, places: Places | None = None) -> Reading:
         held = self.place_of(who, row.arxiv_id, self.places() if places is None else places)
         questions = TARGET_ONLY if held is not None and held.scope == "target" else ALL
         entries = self.entries(row.arxiv_id)
         key = (who, row.arxiv_id, row.row_hash, len(entries), questions)
         return self._readings.get(key, lambda: reading(who, row, entries, questions))
 
-    def finished(self, places: dict[tuple[str, int], Place]) -> set[tuple[str, str]]:
+    def finished(self, places: Places) -> set[tuple[str, str]]:
         held = [(p.paper, p.who) for p in places.values() if p.held]
         by_id = {row.arxiv_id: row for row in self.pool.rows}
         return {(paper, who) for paper, who in held if self.reading(who, by_id[paper], places).done}
 
     def next_row(self, me: Account) -> tuple[Row, int] | None:
         places = self.places()
-        conflicts = self.assignments.conflicts()
-        rows = [self.assigned(r) for r in self.pool.rows if (r.arxiv_id, me.name) not in conflicts]
+        rows = [self.assigned(r) for r in self.pool.rows if (r.arxiv_id, me.name) not in places.conflicts]
         scopes = {} if self.alone() else self.scopes()
         return next_for(me.name, rows, places.values(), scopes, self.finished(places), self.given.edition.seed)
 
@@ -208,7 +239,7 @@ class Desk:
         said = (e.event for e in self.entries(row.arxiv_id))
         return list(dict.fromkeys(e.who for e in said if e.kind == "answer" and e.row_hash == row.row_hash))
 
-    def disputed(self, row: Derivation, places: dict[tuple[str, int], Place]) -> tuple[Question, ...]:
+    def disputed(self, row: Derivation, places: Places) -> tuple[Question, ...]:
         """Questions that wait for an adjudicator: open ones of readers who are through, one of whom cannot tell."""
         state = self.audited(row).standing
         if state.state == "decided":
@@ -219,7 +250,7 @@ class Desk:
 
     # The queue
 
-    def line(self, me: Account, row: Derivation, places: dict[tuple[str, int], Place]) -> Line:
+    def line(self, me: Account, row: Derivation, places: Places) -> Line:
         state = self.audited(row).standing
         own = self.reading(me.name, row, places)
         held = self.place_of(me.name, row.arxiv_id, places)
@@ -244,7 +275,7 @@ class Desk:
             asked=len(own.questions),
         )
 
-    def progress(self, places: dict[tuple[str, int], Place]) -> Progress:
+    def progress(self, places: Places) -> Progress:
         rows = self.pool.rows
         decided = sum(self.audited(r).standing.state == "decided" for r in rows)
         finished = self.finished(places)
@@ -278,9 +309,9 @@ class Desk:
 
     def last_ten(self, who: str) -> list[Event]:
         """A person's latest decisions that stand, newest first."""
-        mine = sorted(self._by_who.get(who, ()), key=lambda e: moment(e.at), reverse=True)
         known = {row.arxiv_id for row in self.pool.rows}
-        standing = (e for e in mine if e.paper in known and e.question and e in self.events(e.paper))
+        mine = (event for _, event in reversed(self._by_who.get(who, [])))
+        standing = (e for e in mine if e.paper in known and e.question and e.id in self.counted(e.paper))
         return list(islice(standing, 10))
 
 

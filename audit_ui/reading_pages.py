@@ -100,7 +100,7 @@ def panel(site: Site, me: Account, row: Derivation, asked: str | None = None, **
     held = desk.place_of(me.name, row.arxiv_id, places)
     question = next_question(reading, asked)
     known = desk.pool.receipts
-    receipts = show.receipts(site.given.store, row, known)
+    receipts = desk.receipts(row)
     near, others = show.for_signal(Signal(question), row, known) if question in SIGNALS else ([], list(receipts))
     target = row.inputs.target
     values: dict[str, Any] = {
@@ -126,7 +126,7 @@ def panel(site: Site, me: Account, row: Derivation, asked: str | None = None, **
         "checks": {},
         "row": row,
         "guide_version": site.given.guide.version,
-        "may": me.name not in {w for p, w in desk.assignments.conflicts() if p == row.arxiv_id},
+        "may": (row.arxiv_id, me.name) not in places.conflicts,
     }
     if reading.revealed:
         values["outcome"] = desk.audited(row) if reading.done else None

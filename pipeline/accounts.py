@@ -15,6 +15,7 @@ from typing import Literal, get_args
 
 import sqlalchemy as sa
 
+from pipeline.ledger import single_reads
 from pipeline.record import stamp
 
 Role = Literal["auditor", "adjudicator", "admin"]
@@ -81,7 +82,7 @@ class Accounts:
     """Accounts of one store, for all its editions. Creates its tables where they are missing."""
 
     def __init__(self, engine: sa.Engine) -> None:
-        self.engine = engine
+        self.engine, self._reads = engine, single_reads(engine)
         try:
             metadata.create_all(engine)
         except sa.exc.DBAPIError:  # another process made them between our look and our CREATE
@@ -105,7 +106,7 @@ class Accounts:
         return next(one for one in self.all() if one.name == name)
 
     def all(self) -> list[Account]:
-        with self.engine.connect() as connection:
+        with self._reads.connect() as connection:
             rows = connection.execute(sa.select(accounts.c.name, accounts.c.role).order_by(accounts.c.name)).all()
         return [Account(name, role) for name, role in rows]
 
@@ -149,7 +150,7 @@ class Accounts:
             .join(sessions, sessions.c.name == accounts.c.name)
             .where((sessions.c.id == _id(secret)) & (sessions.c.until > stamp(at)))
         )
-        with self.engine.connect() as connection:
+        with self._reads.connect() as connection:
             row = connection.execute(query).one_or_none()
         return None if row is None else Account(*row)
 

@@ -15,6 +15,7 @@ from typing import Literal
 
 import sqlalchemy as sa
 
+from pipeline.ledger import single_reads
 from pipeline.record import stamp
 from pipeline.second_readings import Row, Scope, lot
 
@@ -101,29 +102,43 @@ def next_for(
     return min(free, key=lambda f: (mine[f[0].stratum] / sizes[f[0].stratum], -f[1], order[f[0].paper]))
 
 
+def latest(turns: Iterable[Place]) -> list[Place]:
+    """Who is in each place, or was there last."""
+    return list({(p.paper, p.row_hash, p.place): p for p in turns}.values())
+
+
+def conflicts(turns: Iterable[Place]) -> set[tuple[str, str]]:
+    """Pairs of paper and person that do not go together, whatever happened to the row since."""
+    return {(p.paper, p.who) for p in turns if p.state == "conflict"}
+
+
 class Assignments:
     """The places of one edition, appended to and never changed; the latest turn of a place says who is in it."""
 
     def __init__(self, engine: sa.Engine, edition: str) -> None:
-        self.engine, self.edition = engine, edition
+        self.engine, self.edition, self._reads = engine, edition, single_reads(engine)
+        self._held: list[Place] = []
         try:
             metadata.create_all(engine)
         except sa.exc.DBAPIError:  # another process made it between our look and our CREATE
             metadata.create_all(engine)
 
+    def turns(self) -> list[Place]:
+        """Every turn of every place there ever was, in order; read again where there are more."""
+        mine = readings.c.edition == self.edition
+        with self._reads.connect() as connection:
+            count = connection.execute(sa.select(sa.func.count()).where(mine)).scalar() or 0
+            if count != len(self._held):
+                query = sa.select(readings).where(mine).order_by(readings.c.turn)
+                self._held = [_place(row) for row in connection.execute(query).mappings()]
+        return self._held
+
     def places(self) -> list[Place]:
-        """The latest turn of every place, and every conflict ever declared, in that order of time."""
-        query = sa.select(readings).where(readings.c.edition == self.edition).order_by(readings.c.turn)
-        with self.engine.connect() as connection:
-            rows = connection.execute(query).mappings().all()
-        latest = {(r["paper"], r["row_hash"], r["place"]): _place(r) for r in rows}
-        return list(latest.values())
+        """The latest turn of every place."""
+        return latest(self.turns())
 
     def conflicts(self) -> set[tuple[str, str]]:
-        """Pairs of paper and person that do not go together."""
-        mine = (readings.c.edition == self.edition) & (readings.c.state == "conflict")
-        with self.engine.connect() as connection:
-            return {(p, w) for p, w in connection.execute(sa.select(readings.c.paper, readings.c.who).where(mine))}
+        return conflicts(self.turns())
 
     def take(self, row: Row, place: int, who: str, scope: Scope, at: datetime) -> None:
         """Enter a place. Raises Taken where somebody else is in it; one's own place is kept."""
@@ -150,7 +165,7 @@ class Assignments:
             & (readings.c.place == place)
         )
         query = sa.select(readings).where(here).order_by(readings.c.turn.desc()).limit(1)
-        with self.engine.connect() as connection:
+        with self._reads.connect() as connection:
             found = connection.execute(query).mappings().one_or_none()
         return (None, 0) if found is None else (_place(found), int(found["turn"]))
 

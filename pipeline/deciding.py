@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from pipeline.events import Entry, Event, fold_order
+from pipeline.events import Entry, Event, moment
 from pipeline.evidence import canonical
-from pipeline.ledger import Ledger, entry_table
+from pipeline.ledger import Ledger, entry_table, single_reads
 
 ADJUDICATION = "(adjudication)"
 """In the place of a person's name: adjudications of one question are one line, whoever makes them."""
@@ -57,7 +57,7 @@ class Work:
 
 class Deciding:
     def __init__(self, ledger: Ledger) -> None:
-        self.ledger = ledger
+        self.ledger, self._reads = ledger, single_reads(ledger.engine)
         try:
             metadata.create_all(ledger.engine)
         except sa.exc.DBAPIError:  # another process made it between our look and our CREATE
@@ -82,10 +82,12 @@ class Deciding:
 
         def beside(connection: sa.Connection, new: Sequence[Entry]) -> None:
             here = (entry_table.c.edition == self.ledger.edition) & (entry_table.c.paper == event.paper)
-            found = connection.execute(sa.select(entry_table).where(here)).mappings().all()
-            known = fold_order(Entry.from_json({**row, "event": json.loads(row["event"])}) for row in found)
             own = {entry.event.id for entry in new}
-            last = last_of(line, question, (e.event for e in known if e.event.id not in own))
+            found = (row for row in connection.execute(sa.select(entry_table).where(here)) if row.id not in own)
+            ordered = sorted(found, key=lambda row: (moment(row.at), row.site, row.seq))
+            told = (json.loads(row.event) for row in ordered)
+            about = (Event.model_validate(e) for e in told if e.get("question") == question or e.get("undoes"))
+            last = last_of(line, question, about)
             if (last.id if last else "") != after or not own:
                 raise Conflict(last)
             row = {
@@ -108,13 +110,13 @@ class Deciding:
         """Active seconds by paper and person."""
         total = sa.func.sum(work.c.active_ms)
         query = sa.select(work.c.paper, work.c.who, total).where(work.c.edition == self.ledger.edition)
-        with self.ledger.engine.connect() as connection:
+        with self._reads.connect() as connection:
             rows = connection.execute(query.group_by(work.c.paper, work.c.who)).all()
         return {(paper, who): float(ms) / 1000 for paper, who, ms in rows}
 
     def all(self) -> list[Work]:
         query = sa.select(work).where(work.c.edition == self.ledger.edition).order_by(work.c.event)
-        with self.ledger.engine.connect() as connection:
+        with self._reads.connect() as connection:
             rows = connection.execute(query).mappings().all()
         return [
             Work(

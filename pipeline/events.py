@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Literal, Self, get_args
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -158,9 +159,15 @@ class Event(BaseModel):
         """Only what is set: an unset field and its default are the same event."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
-    @property
+    @cached_property
     def id(self) -> str:
         return digest(self.to_json())
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A changed copy is another event, with an id of its own."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("id", None)
+        return copied
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -68,11 +68,18 @@ sql_events.listen(
 )
 
 
+def single_reads(engine: Engine) -> Engine:
+    """The same database for reads of one statement each, which need no transaction: on PostgreSQL that saves the way
+    there and back twice."""
+    return engine.execution_options(isolation_level="AUTOCOMMIT")
+
+
 class Ledger:
     """One edition's ledger in a database; appends go to `site`'s chain. Creates its table at first use."""
 
     def __init__(self, engine: Engine, edition: str, site: str = "main") -> None:
         self.engine, self.edition, self.site = engine, edition, site
+        self._reads = single_reads(engine)
         try:
             metadata.create_all(engine, tables=[entry_table])
         except DBAPIError:  # another process made it between our look and our CREATE
@@ -92,9 +99,16 @@ class Ledger:
         site, seq = entry_table.c.site, entry_table.c.seq
         newer = [and_(site == name, seq > place) for name, place in sorted(known.items())]
         mine = and_(entry_table.c.edition == self.edition, or_(site.notin_(list(known)), *newer))
-        with self.engine.connect() as connection:
+        with self._reads.connect() as connection:
             rows = connection.execute(select(entry_table).where(mine)).mappings().all()
         return fold_order(Entry.from_json({**row, "event": json.loads(row["event"])}) for row in rows)
+
+    def reach(self) -> dict[str, int]:
+        """The last place of each site's chain."""
+        site, seq = entry_table.c.site, func.max(entry_table.c.seq)
+        query = select(site, seq).where(entry_table.c.edition == self.edition).group_by(site)
+        with self._reads.connect() as connection:
+            return dict(connection.execute(query).tuples().all())
 
     def events(self) -> list[Event]:
         """The events that count, in fold order; see `fold`."""
