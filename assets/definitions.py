@@ -4,36 +4,17 @@ An asset opens the edition's workplace, refuses to run on stale tables upstream,
 stage says of itself. `reclaim build` runs the same definitions in the instance that the UI shows.
 """
 
-import contextlib
 import warnings
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
+from assets import approvals
 from assets.report import requests_of
+from assets.shop import EDITIONS, Shop
 from assets.stages import Stage, code_of, prints, stages, stale
-from assets.workplace import Workplace, store_root, workplace
 
-EDITIONS = dg.DynamicPartitionsDefinition(name="edition")
 GROUP = "reclaim"
-
-
-class Shop:
-    """Opens workplaces for assets. A process that already holds an edition (a build) lends its own."""
-
-    def __init__(self, root: Path | None = None, lent: Workplace | None = None) -> None:
-        self.root = root
-        self.lent = lent
-
-    @contextlib.contextmanager
-    def open(self, edition: str, say: Callable[[str], None]) -> Iterator[Workplace]:
-        if self.lent is not None and self.lent.edition.name == edition:
-            yield self.lent
-            return
-        with workplace(edition, self.root or store_root(), say) as work, work.store.lock(edition):
-            yield work
 
 
 def build_defs(shop: Shop | None = None) -> dg.Definitions:
@@ -42,15 +23,17 @@ def build_defs(shop: Shop | None = None) -> dg.Definitions:
         warnings.simplefilter("ignore", dg.PreviewWarning)  # checks of one edition are a preview, and wanted
         assets, checks = [_asset(stage) for stage in stages()], [_check(stage) for stage in stages()]
     return dg.Definitions(
-        assets=assets,
+        assets=[*assets, approvals.RECORDS],
         asset_checks=checks,
         jobs=[
             dg.define_asset_job(
                 "build_edition",
                 selection=dg.AssetSelection.groups(GROUP),
                 description="Every stage of one edition, from the index to the frozen release.",
-            )
+            ),
+            approvals.record_audit_decision,
         ],
+        sensors=[approvals.ledger_sensor],
         resources={"shop": shop or Shop()},
         executor=dg.in_process_executor,
     )
@@ -76,7 +59,10 @@ def _asset(stage: Stage) -> dg.AssetsDefinition:
                     f"first, or run `reclaim build {work.edition.name}`"
                 )
             summary = {**stage.run(work, present[stage.name]), **requests_of(work)}
-        return dg.MaterializeResult(metadata=_metadata(summary))
+            metadata = _metadata(summary) | approvals.shown(stage.name, work)
+            for done in approvals.keep_list(stage.name, work, context.instance):
+                context.log_event(done)
+        return dg.MaterializeResult(metadata=metadata)
 
     return asset
 
@@ -102,12 +88,13 @@ def _check(stage: Stage) -> dg.AssetChecksDefinition:
     def check(context: dg.AssetCheckExecutionContext, shop: dg.ResourceParam[Shop]) -> dg.AssetCheckResult:
         with shop.open(context.partition_key, context.log.info) as work:
             checked, faults = stage.check(work)
+            more = approvals.waits(work) if stage.name == "audit" else {}
         passed = checked > 0 and not faults
         shown = "\n".join(f"- {fault}" for fault in faults[:50]) or "nothing was looked at" * (not checked)
         return dg.AssetCheckResult(
             passed=passed,
             severity=dg.AssetCheckSeverity.WARN,
-            metadata={"checked": checked, "faults": len(faults), "list": dg.MetadataValue.md(shown)},
+            metadata={"checked": checked, "faults": len(faults), "list": dg.MetadataValue.md(shown), **more},
         )
 
     return check

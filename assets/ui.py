@@ -177,7 +177,8 @@ def _dagster(root: Path, port: int, audit_page: str) -> subprocess.Popen[bytes]:
     from assets.build import instance
 
     instance(root / "dagster").dispose()
-    command = [sys.executable, "-m", "dagster", "dev", "-m", "assets.definitions", "-h", "127.0.0.1", "-p", str(port)]
+    workspace = str(root / "dagster" / "workspace.yaml")
+    command = [sys.executable, "-m", "dagster", "dev", "-w", workspace, "-h", "127.0.0.1", "-p", str(port)]
     environment = {**os.environ, "RECLAIM_STORE": str(root), "RECLAIM_AUDIT_PAGE": audit_page}
     child = subprocess.Popen(command, env=environment)
     signal.signal(signal.SIGTERM, lambda *_: (child.terminate(), sys.exit(143)))

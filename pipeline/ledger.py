@@ -108,7 +108,7 @@ class Ledger:
         site, seq = entry_table.c.site, func.max(entry_table.c.seq)
         query = select(site, seq).where(entry_table.c.edition == self.edition).group_by(site)
         with self._reads.connect() as connection:
-            return dict(connection.execute(query).tuples().all())
+            return dict((tuple(row) for row in connection.execute(query)))
 
     def events(self) -> list[Event]:
         """The events that count, in fold order; see `fold`."""
