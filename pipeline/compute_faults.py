@@ -184,7 +184,7 @@ def invented_device(stated: Stated) -> Fault | None:
     if counts:
         said = " or ".join(f"{n:g}" for n in sorted(counts))
         return Fault("invented_device", f"{stated.count:g} devices are charged, the quote says {said}")
-    if stated.printed and stated.count > 1 and stated.count not in _numbers(stated.printed):
+    if stated.printed and stated.count > 1 and stated.count not in numbers(stated.printed):
         return Fault("invented_device", f"the paper prints no number of {stated.count:g} devices")
     return None
 
@@ -248,11 +248,9 @@ def _gives(stated: Stated) -> bool:
         return True
     text = stated.text[:MAX_TEXT]
     units = [one for one in stated.durations if one.role != "total" or one.high <= UNIT_HOURS]
-    if _EACH.search(text) and any(
-        _within(time, one, n) for one in wholes for n in _numbers(_outside(stated)) - {count}
-    ):
+    if _EACH.search(text) and any(_within(time, one, n) for one in wholes for n in numbers(_outside(stated)) - {count}):
         return True
-    if any(_within(time, one, n) for one in units for n in _numbers(f"{text} {stated.printed}")):
+    if any(_within(time, one, n) for one in units for n in numbers(f"{text} {stated.printed}")):
         return True
     rates = (reading.flops for _, _, reading in read_clauses(text) if reading.flops)
     hours = [flops / FLOP_AN_H100_HOUR / (count if stated.wall_hours else 1.0) for flops in rates]
@@ -285,7 +283,7 @@ def _within(time: float, span: Duration | _Span, scale: float = 1.0) -> bool:
     return low - max(0.03 * low, 0.0056) <= time <= high + max(0.03 * high, 0.0056)
 
 
-def _numbers(text: str) -> set[float]:
+def numbers(text: str) -> set[float]:
     """Every number a text prints, in digits (1,200 and 100k too) or in words."""
     found: set[float] = set()
     for m in _NUMBER.finditer(text):

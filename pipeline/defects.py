@@ -7,16 +7,20 @@ Rules: labelling guide, "Candidates", "Hours", "Bar"; kinds of compute faults in
 
 from __future__ import annotations
 
+import math
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from pipeline import reference
 from pipeline.answers import Answer, ComputeWord, TargetWord
-from pipeline.compute import TRAINING
-from pipeline.compute_faults import FaultKind, Stated, faults
+from pipeline.compute import TRAINING, match_device
+from pipeline.compute_faults import FaultKind, Stated, faults, numbers
 from pipeline.evidence import Receipt, Signal
-from pipeline.paper import Paper
+from pipeline.paper import Paper, find_numbers, parse_number
+from pipeline.paper.compute import read_clauses
 from pipeline.pinned import incoherent, target_fault
 
 Name = (
@@ -30,6 +34,8 @@ Name = (
         "target incoherent",
         "value given away",
         "candidates",
+        "datasets",
+        "needs",
         "runs",
     ]
     | FaultKind
@@ -63,6 +69,7 @@ def defects(answer: Answer, paper: Paper, receipts: Sequence[Receipt] = ()) -> t
     found = [*_quotes(answer, paper), *_cited(answer, receipts), *_targets(answer, paper)]
     if answer.paper_kind == "empirical":
         found += [*_empty(answer), *_candidates(answer, paper), *_compute(answer, paper), *_own_scope(answer)]
+        found += [*_datasets(answer), *_needs(answer)]
     return tuple(dict.fromkeys(found))
 
 
@@ -80,7 +87,7 @@ def _quotes(answer: Answer, paper: Paper) -> Iterator[Defect]:
     quotes |= {f"needs.{name}": text for name, text in answer.needs.model_dump().items()}
     quotes |= {f"datasets.{d.name}": d.quote for d in answer.datasets}
     quotes |= {f"compute.{i}": part.quote for i, part in enumerate(answer.compute)}
-    if answer.paper_kind == "empirical" and not answer.claim_quote:
+    if answer.paper_kind == "empirical" and len(answer.claim_quote.split()) < CLAIM_WORDS:
         yield Defect("missing quote", "claim_quote", "an empirical paper's claim needs the sentence that states it")
     for index, part in enumerate(answer.compute):
         if not part.quote and _timed(part):
@@ -88,6 +95,10 @@ def _quotes(answer: Answer, paper: Paper) -> Iterator[Defect]:
     for place, quote in quotes.items():
         if quote and paper.find(quote) is None:
             yield Defect("quote not in paper", place, f"the paper does not print, letter by letter, {quote[:80]!r}")
+
+
+CLAIM_WORDS = 2
+"""Fewer are no sentence: any paper prints "we"."""
 
 
 def _cited(answer: Answer, receipts: Sequence[Receipt]) -> Iterator[Defect]:
@@ -118,11 +129,21 @@ def _targets(answer: Answer, paper: Paper) -> Iterator[Defect]:
 
 
 def _told(target: TargetWord, task: str) -> bool:
-    """Whether a task states the value. A bare one- or two-digit number is too common to give anything away."""
-    value = target.value.strip()
-    if not value or re.fullmatch(r"\d{1,2}", value):
+    """Whether a task states the value, however it is spelled, or as a share of one instead of per cent. A bare one- or
+    two-digit number is too common to give anything away.
+    """
+    value = parse_number(target.value)
+    if value is None or re.fullmatch(r"\d{1,2}", target.value.strip()):
         return False
-    return re.search(rf"(?<![\w.,-]){re.escape(value)}(?![\w]|[.,]\d)", task) is not None
+    plain = "".join(c for c in unicodedata.normalize("NFKC", task) if unicodedata.category(c) != "Cf")
+    telling = len(re.sub(r"\D", "", target.value).strip("0")) > 2
+    wanted = (value.value, value.value / 100, value.value * 100) if telling else (value.value,)
+    return any(
+        math.isclose(abs(n.value), abs(w), rel_tol=1e-9)
+        for n in find_numbers(plain)
+        for w in wanted
+        if not plain[: n.start][-1:].isalnum() and not re.fullmatch(r"\d{1,2}", n.text.strip())
+    )
 
 
 def _candidates(answer: Answer, paper: Paper) -> Iterator[Defect]:
@@ -163,12 +184,67 @@ def _compute(answer: Answer, paper: Paper) -> Iterator[Defect]:
         )
         for fault in faults(stated) if part.quote else ():
             yield Defect(fault.kind, f"compute.{index}", fault.detail)
-        if (most := _most_runs(answer.target)) < part.runs and not _EACH.search(part.quote):
+        most = _most_runs(answer.target)
+        units = {1.0} | (numbers(part.quote) if _EACH.search(part.quote) else set())
+        if part.runs > most and not any(part.runs <= most * n for n in units if n <= MOST_UNITS):
             reason = f"{part.runs} runs are charged; the bar's arms and the seeds that the number averages make {most}"
             yield Defect("runs", f"compute.{index}", reason)
+        if part.cpu_only and (named := _accelerator(part.quote)):
+            yield Defect("invented_device", f"compute.{index}", f"said to need no accelerator, its quote names {named}")
+        twin = next((other for other in answer.compute[:index] if _same_time(part, other)), None)
+        if twin is not None and not _EACH.search(part.quote):
+            reason = f"{part.wall_hours or part.device_hours:g} hours of one sentence are charged in two parts"
+            yield Defect("counted_twice", f"compute.{index}", reason)
 
 
-_EACH = re.compile(r"\b(?:each|every|per|apiece)\b", re.IGNORECASE)
+_EACH = re.compile(r"\b(?:each|every|per|apiece|both)\b", re.IGNORECASE)
+MOST_UNITS = 100
+"""Tasks, folds or subjects that a sentence may give a time for each of; larger numbers count something else."""
+
+
+def _accelerator(quote: str) -> str:
+    """The first accelerator that a sentence names, or ""."""
+    devices = (match_device(name) for _, _, reading in read_clauses(quote) for name in reading.devices)
+    return next((device.name for device in devices if device is not None and device.kind != "cpu"), "")
+
+
+def _same_time(one: ComputeWord, other: ComputeWord) -> bool:
+    """Whether two parts charge the same hours by the same words: padding in pieces."""
+    a, b = ("".join(part.quote.split()) for part in (one, other))
+    same = (one.wall_hours, one.device_hours) == (other.wall_hours, other.device_hours)
+    return bool(a and b) and _timed(one) and same and (a in b or b in a)
+
+
+def _datasets(answer: Answer) -> Iterator[Defect]:
+    """What the target is measured on is among the data that it needs: a data set that is left out is judged by
+    nobody."""
+    if answer.target is None:
+        return
+    wanted = {m.name for m in reference.benchmarks_in(answer.target.dataset)}
+    there = {m.name for word in answer.datasets for m in reference.benchmarks_in(word.name)}
+    there |= {found.name for word in answer.datasets if (found := reference.benchmark(word.name))}
+    if wanted and not wanted & there:
+        yield Defect("datasets", "datasets", f"the target's {', '.join(sorted(wanted))} is not among them")
+
+
+def _needs(answer: Answer) -> Iterator[Defect]:
+    """What the experiment's own words need has its quote among the needs."""
+    if answer.target is None:
+        return
+    run = f"{answer.target.config} | {answer.mre_config}"
+    if not answer.needs.paid_api and (service := reference.paid_api(run)):
+        yield Defect("needs", "needs.paid_api", f"the experiment names {service}, and no quote says what for")
+    people = _PEOPLE.search(f"{answer.target.metric} | {run}")
+    if not answer.needs.human_raters and people:
+        yield Defect(
+            "needs", "needs.human_raters", f"the experiment is measured by {people[0]!r}, and no quote says so"
+        )
+
+
+_PEOPLE = re.compile(
+    r"\bhuman[\s-](?:eval(?:uation)?s?|rat(?:er|ing)s?|judg\w+|study|studies|survey)\b|\buser stud(?:y|ies)\b"
+    r"|\bmean opinion scores?\b|\bMOS\b"
+)
 
 
 def _most_runs(target: TargetWord | None) -> int:

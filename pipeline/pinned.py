@@ -22,7 +22,7 @@ def cell_of(word: TargetWord, paper: Paper) -> tuple[Table, Cell] | None:
             cell = table.grid[word.row][word.column]
             if cell is None or cell.value is None or wanted is None:
                 continue
-            if math.isclose(cell.value, wanted.value, rel_tol=1e-9, abs_tol=1e-12):
+            if _same(cell.value, wanted.value):
                 return table, cell
     return None
 
@@ -34,8 +34,11 @@ def target_fault(target: TargetWord, paper: Paper) -> str:
     if target.table is None:
         if not target.quote or paper.find(target.quote) is None:
             return "no cell, and the quote is not in the paper"
-        shown = "".join(target.quote.split())
-        return "" if "".join(target.value.split()) in shown else f"the quote does not print {target.value}"
+        shown, wanted = "".join(target.quote.split()), parse_number(target.value)
+        # Letter by letter, and as a whole number: 5.41 stands in the letters of 95.41 too.
+        whole = any(wanted is not None and _same(n.value, wanted.value) for n in find_numbers(target.quote))
+        printed = "".join(target.value.split()) in shown and whole
+        return "" if printed else f"the quote does not print {target.value}"
     if target.row is None or target.column is None:
         return "a table without row and column"
     if cell_of(target, paper) is None:
@@ -71,6 +74,8 @@ def _of_cell(target: TargetWord, table: Table, cell: Cell) -> Iterator[str]:
         yield f"the column's arrow says {direction} is better, the target says {target.direction}"
     if (own := sizes(row)) and (said := sizes(target.config)) and not set(own) & set(said):
         yield f"the row is of size {', '.join(own)}, the configuration of size {', '.join(said)}"
+    if other := _of_another(target.config, table, cell):
+        yield other
     named = {m.name for m in reference.benchmarks_in(f"{column} | {row}")}
     wanted = {m.name for m in reference.benchmarks_in(target.dataset)}
     if named and wanted and not named & wanted:
@@ -80,6 +85,27 @@ def _of_cell(target: TargetWord, table: Table, cell: Cell) -> Iterator[str]:
         yield f"the cell is of {min(named)} alone, the scope is an {over[0]!r}"
 
 
+def _of_another(config: str, table: Table, cell: Cell) -> str:
+    """Where another row than the cell's is headed by the configuration's name: whose number it is. Where no row is,
+    columns are looked at; "ours" is anybody's."""
+    wanted = _words(config)
+    rows = {n: " ".join(table.row_headers(n)) for n in range(len(table.grid))}
+    columns = {n: " ".join(table.column_headers(n)) for n in range(table.columns)}
+    for place, heads in ((cell.row, rows), (cell.column, columns)):
+        named = [n for n, head in heads.items() if wanted & _words(head)]
+        if place in named or _OURS.search(heads[place]) or not _words(heads[place]):
+            return ""
+        if named:
+            return f"the cell is of {heads[place]!r}, the configuration {config!r} is {heads[named[0]]!r}"
+    return ""
+
+
+def _words(text: str) -> set[str]:
+    return {word for word in re.findall(r"[^\W_]{3,}", text.casefold()) if not word.isdecimal()} - _PLAIN
+
+
+_PLAIN = frozenset(("our", "ours", "the", "with", "and", "for", "method", "model", "test", "full"))
+_OURS = re.compile(r"\b(?:ours?|proposed|this (?:work|paper))\b", re.IGNORECASE)
 _AVERAGE = re.compile(
     r"\b(?:average|averaged|mean|macro)\b[^.|;]{0,20}\b(?:datasets|tasks|benchmarks|domains)\b", re.IGNORECASE
 )
@@ -89,12 +115,15 @@ _AVERAGE_HEAD = re.compile(r"\b(?:avg|average|averaged|mean|overall|macro|total)
 def _printed(value: float, target: TargetWord, paper: Paper) -> bool:
     """Whether the target's table or quote, or else the running text, prints a number."""
 
-    def same(other: float | None) -> bool:
-        return other is not None and math.isclose(other, value, rel_tol=1e-9, abs_tol=1e-12)
-
     tables = (t for t in paper.tables if t.number == target.table)
     cells = (cell for table in tables for row in table.grid for cell in row if cell is not None)
-    return any(same(cell.value) for cell in cells) or any(same(n.value) for n in find_numbers(paper.text))
+    return any(_same(cell.value, value) for cell in cells) or any(
+        _same(n.value, value) for n in find_numbers(paper.text)
+    )
+
+
+def _same(one: float | None, other: float) -> bool:
+    return one is not None and math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
 
 
 def _counted(n: int, paper: Paper) -> bool:

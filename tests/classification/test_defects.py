@@ -49,6 +49,7 @@ def right(**changes: Any) -> Answer:
             "target": target(),
             "candidates": words,
             "compute": [part],
+            "datasets": [DatasetWord(name="CIFAR-10"), DatasetWord(name="CIFAR-100")],
             "basis_kind": "paper_reported",
             "basis": "as stated",
         }
@@ -70,7 +71,7 @@ def test_a_quote_that_the_paper_does_not_print_is_a_defect_wherever_it_stands() 
         (right(claim_quote=lie), "claim_quote"),
         (right(training_quote=lie), "training_quote"),
         (right(needs=Needs(paid_api=lie)), "needs.paid_api"),
-        (right(datasets=[DatasetWord(name="X", quote=lie)]), "datasets.X"),
+        (right(datasets=[DatasetWord(name="CIFAR-10", quote=lie)]), "datasets.CIFAR-10"),
     ):
         assert [(one.name, one.place) for one in defects(said, PAPER)] == [("quote not in paper", place)]
 

@@ -1,8 +1,8 @@
 """Compute records with the passages they were read from: most faulty ones are caught, hardly any sound one is.
 
 At their first reading, before anything was changed for them, the checks of that day found 9 of the first 20 faults
-with 1 false alarm in 20, those of a later day 10 of the second 10 with 1 in 8, and those of today 9 of the third 10 with
-1 in 10. Whoever wrote the third had read the checks: no record is left that nobody has looked at.
+with 1 false alarm in 20, those of a later day 10 of the second 10 with 1 in 8, and those of today 9 of the third 10
+with 1 in 10. Whoever wrote the third had read the checks: no record is left that nobody has looked at.
 """
 
 from __future__ import annotations
