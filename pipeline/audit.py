@@ -19,6 +19,7 @@ from pipeline.events import CANNOT_TELL, QUESTIONS, SETTLING, SIGNALS, STANDS, W
 from pipeline.evidence import Json, Outcome, Receipt, Signal, Status, Verification
 from pipeline.labels import Label
 from pipeline.selection import Candidate, Selection, split_dev, split_eval
+from pipeline.swaps import Change, swapped
 from pipeline.targets import Bar, Target
 from pipeline.targets import problems as target_problems
 
@@ -310,16 +311,6 @@ def _hours(row: Derivation, inputs: Inputs, labels: Sequence[Label], decision: D
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
-    """A drop or replacement, as it was carried out: who left which split, and who came in by rule."""
-
-    event: Event
-    split: Literal["eval", "dev"] | None
-    left: str
-    entered: str | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Splits:
     """The outcome of a replay. `problems`: replacements that the rule did not give, or could not."""
 
@@ -335,48 +326,16 @@ class Splits:
 
 
 def replay(rows: Sequence[Audited], edition: Edition, events: Iterable[Event]) -> Splits:
-    """The splits: selection by rule over audited rows, then every drop and replacement, in fold order.
-
-    A dropped paper leaves a gap; a replaced one is followed by the next of its stratum's reserve, else the cheapest
-    left of its tier. Neither comes back, and no paper is in both splits.
-    """
+    """The splits: selection by rule over audited rows, then every drop and replacement, in fold order (`swapped`)."""
     candidates = [row.candidate() for row in rows]
     evaluation = split_eval(candidates, edition)
     development = split_dev(candidates, evaluation.ids, edition)
-    members: dict[Literal["eval", "dev"], list[str]] = {"eval": evaluation.ids, "dev": development.ids}
-    gone: set[str] = set()
-    changes: list[Change] = []
-    problems: list[str] = []
-    for event in events:
-        if event.kind not in ("drop", "replace"):
-            continue
-        gone.add(event.paper)
-        split = next((name for name, ids in members.items() if event.paper in ids), None)
-        entered = None
-        if split is not None:
-            place = members[split].index(event.paper)
-            if event.kind == "replace":
-                rule = evaluation if split == "eval" else development
-                entered = rule.replacement(event.paper, gone.union(*members.values()))
-            members[split][place : place + 1] = [] if entered is None else [entered]
-        if event.kind == "replace":
-            problems += _unruled(event, split, entered)
-        changes.append(Change(event=event, split=split, left=event.paper, entered=entered))
+    folded = swapped({"eval": evaluation.ids, "dev": development.ids}, {"eval": evaluation, "dev": development}, events)
     return Splits(
-        eval=tuple(members["eval"]),
-        dev=tuple(members["dev"]),
+        eval=folded.members["eval"],
+        dev=folded.members["dev"],
         by_rule=evaluation,
         dev_by_rule=development,
-        changes=tuple(changes),
-        problems=tuple(problems),
+        changes=folded.changes,
+        problems=folded.problems,
     )
-
-
-def _unruled(event: Event, split: str | None, entered: str | None) -> list[str]:
-    if split is None:
-        return [f"{event.paper}: cannot be replaced, it is in no split"]
-    if entered is None:
-        return [f"{event.paper}: the reserve of its tier is empty; drop it instead"]
-    if event.value is not None and event.value != entered:
-        return [f"{event.paper}: {event.who} expected {event.value} in its place, the rule gives {entered}"]
-    return []

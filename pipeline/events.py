@@ -101,8 +101,8 @@ class Event(BaseModel):
 
     `at` is UTC, ISO 8601 with a Z. `row_hash` is the row that was judged. `evidence` are receipt ids, links or quotes.
     `undoes` is the id of an event by the same person. `value` of a `replace` may name the paper that the person expects
-    to come in; the rule chooses, and the gate fails where it chose another. `guide` is the version of the labelling
-    guide that the person followed.
+    to come in; the rule chooses, and the gate fails where it chose another. {"paper", "because"} chooses against the
+    rule, for the reason it states (`swaps`). `guide` is the version of the labelling guide that the person followed.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)

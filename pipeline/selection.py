@@ -138,17 +138,18 @@ class Selection:
         return short
 
     def replacement(self, dropped: str, unavailable: Iterable[str] = ()) -> str | None:
-        """Who takes a dropped paper's place: next in the reserve of its stratum, else the cheapest left of its tier.
+        """Who takes a dropped paper's place: next by rank in its stratum, else the cheapest left of its tier.
 
-        None when the tier's reserve is exhausted. ``unavailable`` are ids already used or dropped.
+        None when nobody of the tier is left. ``unavailable`` are ids already used or dropped: with all that were taken
+        among them, the rest is the reserve.
         """
         row = self.rows.row(by_predicate=pl.col("arxiv_id") == dropped, named=True)
         left = self.rows.filter(
-            (pl.col("status") == "reserve")
+            pl.col("rank").is_not_null()
             & (pl.col("tier") == row["tier"])
             & ~pl.col("arxiv_id").is_in(sorted(unavailable))
         )
-        same_band = left.filter(pl.col("band") == row["band"]).sort("reserve_rank")
+        same_band = left.filter(pl.col("band") == row["band"]).sort("rank")
         for choice in (same_band, left):
             if choice.height:
                 return str(choice["arxiv_id"][0])

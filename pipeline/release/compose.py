@@ -160,6 +160,7 @@ def funnel(material: Material, made: Composition) -> dict[str, Json]:
     lost: dict[str, Counter[str]] = {}
     for one in made.exclusions:
         lost.setdefault(one.stage, Counter())[one.reason] += 1
+    chosen = [change.to_json() for change in made.splits.changes if change.chosen]
     by_scoring = [a for a in made.chosen if a.score_needs != a.score_published]
     return {
         "index": len(material.index),
@@ -172,6 +173,8 @@ def funnel(material: Material, made: Composition) -> dict[str, Json]:
         "overturned": sum(bool(a.overturned) for a in made.audited),
         "eval": len(made.splits.eval),
         "dev": len(made.splits.dev),
+        # A replacement that a person chose against the rule stands where whoever counts the papers looks.
+        **({"chosen": chosen} if chosen else {}),
         "scores_differ": sorted(a.arxiv_id for a in by_scoring),
         "strata": {
             "pool": [_stratum(s) for s in made.pool.strata],

@@ -46,6 +46,7 @@ def render(material: Material, made: Composition) -> dict[str, bytes]:
 def facts(material: Material, made: Composition, code_print: str) -> dict[str, Json]:
     """What the manifest says besides hashes; all but `code_print` can be derived from the files."""
     edition = material.edition
+    counted = funnel(material, made)
     lines = {split: [row.model_dump(mode="json") for row in made.rows[split]] for split in ("eval", "dev")}
     return {
         "format": FORMAT,
@@ -56,7 +57,8 @@ def facts(material: Material, made: Composition, code_print: str) -> dict[str, J
         "ledger_head": events.head(material.entries),
         "rows_sha256": digest(lines),
         "counts": {"eval": len(lines["eval"]), "dev": len(lines["dev"]), "index": len(material.index)},
-        "shortfall": funnel(material, made)["shortfall"],
+        "shortfall": counted["shortfall"],
+        **({"chosen": counted["chosen"]} if "chosen" in counted else {}),
     }
 
 

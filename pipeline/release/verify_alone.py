@@ -1650,6 +1650,9 @@ class Change:
     entered: str | None
     kind: str
     why: str
+    event: str = ""
+    due: str | None = None
+    because: str = ""
 
 
 @dataclass
@@ -1682,30 +1685,45 @@ def replay(rows: Sequence[Audited], edition: Line, events: Iterable[Line]) -> Sp
     for event in events:
         if event["kind"] not in ("drop", "replace"):
             continue
-        paper, entered = event["paper"], None
+        paper, entered, due, because = event["paper"], None, None, ""
         gone.add(paper)
         split = splits.of(paper)
         if split is not None:
             if event["kind"] == "replace":
-                used = gone.union(*splits.members.values())
-                entered = splits.rule[split].replacement(paper, used)
+                due = splits.rule[split].replacement(paper, gone.union(*splits.members.values()))
+                choice, because, wrong = _choice(event, split, due, splits, gone)
+                entered = choice or due
+                if choice in splits.members["dev"]:
+                    splits.members["dev"].remove(choice)
+                    splits.changes.append(Change("dev", choice, None, event["kind"], event["why"], digest(event)))
+                if entered is None and not wrong:
+                    wrong = "the reserve of its tier is empty; drop it instead"
+                splits.problems += [f"{paper}: {wrong}"] if wrong else []
             at = splits.members[split].index(paper)
             splits.members[split][at : at + 1] = [] if entered is None else [entered]
-        if event["kind"] == "replace":
-            splits.problems += _unruled(event, split, entered)
-        splits.changes.append(Change(split, paper, entered, event["kind"], event["why"]))
+        elif event["kind"] == "replace":
+            splits.problems.append(f"{paper}: cannot be replaced, it is in no split")
+        splits.changes.append(Change(split, paper, entered, event["kind"], event["why"], digest(event), due, because))
     return splits
 
 
-def _unruled(event: Line, split: str | None, entered: str | None) -> list[str]:
-    if split is None:
-        return [f"{event['paper']}: cannot be replaced, it is in no split"]
-    if entered is None:
-        return [f"{event['paper']}: the reserve of its tier is empty; drop it instead"]
-    expected = event.get("value")
-    if expected is not None and expected != entered:
-        return [f"{event['paper']}: {expected} was expected in its place, the rule gives {entered}"]
-    return []
+def _choice(event: Line, split: str, due: str | None, splits: Splits, gone: set[str]) -> tuple[str | None, str, str]:
+    """Whom a person chose against the rule, why, and what is wrong with it; a choice that is wrong counts as none."""
+    value = event.get("value")
+    if value is None or value == due or (isinstance(value, dict) and value.get("paper") == due):
+        return None, "", ""
+    if not isinstance(value, dict):
+        return None, "", f"{value} was expected in its place, the rule gives {due}" if due else ""
+    paper, because = value.get("paper"), value.get("because")
+    if not isinstance(paper, str) or not isinstance(because, str) or not because.strip():
+        return None, "", f"{paper} was chosen in its place, which is not next, without a reason"
+    row, left = splits.rule[split].rows.get(paper), splits.rule[split].rows.get(event["paper"])
+    own = splits.members["eval"] + (splits.members["dev"] if split == "dev" else [])
+    if paper in gone or paper in own or row is None or left is None:
+        return None, "", f"{paper} was chosen in its place, which left a split, is in one, or is no candidate"
+    if row["rank"] is None or row["tier"] != left["tier"]:
+        return None, "", f"{paper} was chosen in its place, which is excluded or of another tier"
+    return paper, because, ""
 
 
 # ---------------------------------------------------------------- rows and agent view (format, "Rows", "Agent view")
@@ -2084,7 +2102,13 @@ def funnel(held: Held, made: Made) -> Line:
     for one in made.exclusions:
         lost.setdefault(one["stage"], Counter())[one["reason"]] += 1
     selections = {"pool": made.pool, **made.splits.rule}
+    chosen = [
+        {name: getattr(c, name) for name in ("split", "left", "entered", "due", "because", "event")}
+        for c in made.splits.changes
+        if c.because
+    ]
     return {
+        **({"chosen": chosen} if chosen else {}),
         "index": len(held.index),
         "excluded": {stage: dict(counts) for stage, counts in lost.items()},
         "derived": len(made.derived),
@@ -2165,7 +2189,9 @@ def alpha(units: Sequence[Sequence[str]]) -> float | None:
 
 
 def manifest_facts(held: Held, made: Made) -> Line:
+    counted = funnel(held, made)
     return {
+        **({"chosen": counted["chosen"]} if "chosen" in counted else {}),
         "format": FORMAT,
         "edition": held.edition["name"],
         "edition_hash": digest(held.edition),
@@ -2173,7 +2199,7 @@ def manifest_facts(held: Held, made: Made) -> Line:
         "ledger_head": ledger_head(held.entries),
         "rows_sha256": digest({split: made.rows[split] for split in ("eval", "dev")}),
         "counts": {**{split: len(made.rows[split]) for split in ("eval", "dev")}, "index": len(held.index)},
-        "shortfall": funnel(held, made)["shortfall"],
+        "shortfall": counted["shortfall"],
     }
 
 
