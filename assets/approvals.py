@@ -63,7 +63,8 @@ def decision(context: dg.OpExecutionContext, shop: dg.ResourceParam[Shop]) -> No
             row, new = record(work, said, datetime.now(UTC))
     except (LedgerError, StoreError) as error:
         raise dg.Failure(str(error), allow_retries=False) from None
-    context.log_event(_recorded(edition, row))
+    key = _present(context.instance, edition).get(said["paper"], f"{edition}:{said['paper']}")
+    context.log_event(_recorded(key, row))
     context.log.info(f"{len(new)} answers recorded; paper {said['paper']} is now {_state(row)}")
 
 
@@ -208,32 +209,44 @@ def _bars(days: Sequence[tuple[str, int]], pool: int) -> str:
 
 
 def keep_list(stage: str, work: Workplace, instance: dg.DagsterInstance) -> Iterator[Record]:
-    """Make `pool_row` the pool's rows, and yield a record for each that is decided and has none. A row that left the
-    pool, or that is to be decided again, loses its record."""
+    """Make `pool_row` the pool's rows, and yield a record for each that is decided and has none.
+
+    What was materialized stays so (Dagster forgets no single partition), so that a row which is to be decided again
+    goes on under its next key: `edition:arxiv_id again`, then `again 2`.
+    """
     if stage not in ("selection", "audit"):
         return
     name, edition = str(POOL_ROWS.name), work.edition.name
-    rows = {_key(edition, row.arxiv_id): row for row in audit.audited(work)}
-    there = {key for key in instance.get_dynamic_partitions(name) if key.startswith(f"{edition}:")}
-    instance.add_dynamic_partitions(name, [key for key in rows if key not in there])
+    rows = {row.arxiv_id: row for row in audit.audited(work)}
+    there = _present(instance, edition)
     done = instance.get_materialized_partitions(RECORD)
-    again = {key for key in there & done if key not in rows or rows[key].standing.state != "decided"}
-    if again:
-        instance.wipe_asset_partitions(RECORD, sorted(again))
-    for key in sorted(there - rows.keys()):
-        instance.delete_dynamic_partition(name, key)
-    for key, row in rows.items():
-        if row.standing.state == "decided" and key not in done:
-            yield _recorded(edition, row)
+    wanted = {paper: there.get(paper) or f"{edition}:{paper}" for paper in rows}
+    for paper, row in rows.items():
+        while row.standing.state != "decided" and wanted[paper] in done:
+            wanted[paper] = _again(wanted[paper])
+    instance.add_dynamic_partitions(name, [key for paper, key in wanted.items() if there.get(paper) != key])
+    for paper, key in there.items():
+        if wanted.get(paper) != key:
+            instance.delete_dynamic_partition(name, key)
+    for paper, row in rows.items():
+        if row.standing.state == "decided" and wanted[paper] not in done:
+            yield _recorded(wanted[paper], row)
 
 
-def _key(edition: str, paper: str) -> str:
-    return f"{edition}:{paper}"
+def _present(instance: dg.DagsterInstance, edition: str) -> dict[str, str]:
+    """The key of each listed row of an edition, by paper."""
+    keys = instance.get_dynamic_partitions(str(POOL_ROWS.name))
+    own = (key for key in keys if key.startswith(f"{edition}:"))
+    return {key.removeprefix(f"{edition}:").partition(" ")[0]: key for key in own}
 
 
-def _recorded(edition: str, row: Audited) -> Record:
+def _again(key: str) -> str:
+    row, _, turn = key.partition(" again")
+    return f"{row} again {int(turn or 1) + 1}" if " again" in key else f"{row} again"
+
+
+def _recorded(key: str, row: Audited) -> Record:
     """A row that is decided is done on the list; one that was only spoken about is not."""
-    key, decided = _key(edition, row.arxiv_id), row.standing.state == "decided"
     people = sorted({one.event.who for one in row.standing.decisions.values()})
     metadata = {
         "state": _state(row),
@@ -242,7 +255,7 @@ def _recorded(edition: str, row: Audited) -> Record:
         "overturned": ", ".join(row.overturned) or "nothing",
         "excluded": row.excluded or "no",
     }
-    kind = dg.AssetMaterialization if decided else dg.AssetObservation
+    kind = dg.AssetMaterialization if row.standing.state == "decided" else dg.AssetObservation
     return kind(asset_key=RECORD, partition=key, metadata=metadata)
 
 

@@ -161,8 +161,11 @@ def test_an_overturn_is_filled_in_with_the_receipts_it_can_rest_on_and_needs_a_r
         "yes",
         "",
     )
-    assert said["evidence"] == []  # none of the row's own receipts shows weights: an overturn must bring what does
-    assert not launch(kept, home, said | {"who": "ada", "why": "they are on the Hub"}).success
+    receipts = {row["id"]: row for row in kept.rows("receipts")}
+    assert all(receipts[id_]["subject"].startswith(("hf:", "github:")) for id_ in said["evidence"])
+    assert "says why" in cause(launch(kept, home, said | {"who": "ada"}))
+    without = said | {"who": "ada", "why": "they are on the Hub", "evidence": []}
+    assert "without a receipt" in cause(launch(kept, home, without))
     said = links(table(home, "selection"), "2505.90011")["standard"]
     unsure = {"value": "cannot tell", "who": "ada"}
     assert launch(kept, home, said | unsure).success
@@ -185,7 +188,12 @@ def test_a_decision_taken_back_is_to_be_made_again(kept: Tiny, home: dg.DagsterI
     book = Ledger(kept.store.engine, kept.name)
     book.append([Event(kind="undo", paper=last.paper, who="ada", at="2026-12-01T00:00:00Z", undoes=last.id)])
     derive(kept, home)
-    assert home.get_materialized_partitions(RECORD) == set()
+    name = str(POOL_ROWS.name)
+    todo = set(home.get_dynamic_partitions(name)) - home.get_materialized_partitions(RECORD)
+    assert "tiny:2505.90011 again" in todo
+    assert "tiny:2505.90011" not in home.get_dynamic_partitions(name)
+    assert launch(kept, home, links(table(home, "audit"), "2505.90011")["approve"] | {"who": "ada"}).success
+    assert "tiny:2505.90011 again" in home.get_materialized_partitions(RECORD)
 
 
 @pytest.mark.slow
