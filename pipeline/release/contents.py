@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pipeline.dates import posted
 from pipeline.evidence import Json, Signal
 from pipeline.release.tables import Lines
 
@@ -132,11 +133,6 @@ def months(contents: Contents, table: str) -> dict[str, Counter[str]]:
     for row in contents.lines[table]:
         found[tier(row)][posted(row["custom_id"])] += 1
     return found
-
-
-def posted(arxiv_id: str) -> str:
-    """The month of an arXiv id's first version, as YYYY-MM."""
-    return f"20{arxiv_id[:2]}-{arxiv_id[2:4]}"
 
 
 def month_range(found: set[str]) -> list[str]:

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from pipeline.audit import Audited
 from pipeline.compute import load_devices
+from pipeline.dates import posted
 from pipeline.derivation import Derivation, Inputs
 from pipeline.evidence import Json, Signal, canonical
 from pipeline.release.agent_view import agent_view
@@ -90,6 +91,7 @@ SCHEMAS: Mapping[str, Schema] = {
     },
     "exclusions": dict.fromkeys(("key", "title", "stage", "reason", "detail"), pl.String()),
     "index": dict.fromkeys(("key", "arxiv_id", "title"), pl.String()),
+    "dates": dict.fromkeys(("custom_id", "posted"), pl.String()),
     "figures": {**dict.fromkeys(("custom_id", "file", "sha256"), pl.String()), "size": pl.Int64()},
 }
 """Every table that is also Parquet. The agent view is JSON lines only: it is handed out line by line."""
@@ -148,6 +150,7 @@ def tables(material: Material, made: Composition) -> dict[str, Lines]:
             {"key": line.key, "arxiv_id": line.arxiv_id, "title": line.title}
             for line in sorted(material.index, key=lambda line: line.key)
         ],
+        "dates": [{"custom_id": inputs.arxiv_id, "posted": posted(inputs.arxiv_id)} for inputs in sample],
         "figures": [
             {"custom_id": f.custom_id, "file": f.file, "sha256": f.sha256, "size": f.size}
             for f in sorted(material.figures, key=lambda f: (f.custom_id, f.file))

@@ -67,6 +67,7 @@ _TABLE_RULES: Mapping[str, str] = {
     "ledger": "the ledger's chains are whole",
     "exclusions": "every paper of the index is accounted for, once",
     "index": "the index is stored once, in order",
+    "dates": "dates follow from the arXiv ids",
     "figures": "figures are those of the papers in a split, in order",
     "agent_view": "the agent view is the row by allow-list",
 }

@@ -82,7 +82,7 @@ class Check:
 
 PARQUET_TABLES = (
     *("eval", "dev", "sample", "receipts", "targets", "inventory", "selection"),
-    *("ledger", "exclusions", "index", "figures"),
+    *("ledger", "exclusions", "index", "dates", "figures"),
 )
 TABLES = (*PARQUET_TABLES, "agent_view")
 DOCUMENTS = ("edition.json", "funnel.json", "agreement.json", "devices.json")
@@ -1305,7 +1305,7 @@ class Selection:
         left = [
             (i, row)
             for i, row in self.rows.items()
-            if row["status"] == "reserve" and row["tier"] == gone["tier"] and i not in used
+            if row["rank"] is not None and row["tier"] == gone["tier"] and i not in used
         ]
         near = sorted((row["rank"], i) for i, row in left if row["band"] == gone["band"])
         if near:
@@ -2077,6 +2077,12 @@ def selection_line(d: Derived, made: Made, edition: Line) -> Line:
     }
 
 
+def posted(arxiv_id: str) -> str:
+    """The month that an arXiv id names, whether YYMM.number or archive/YYMMnumber."""
+    digits = arxiv_id.rpartition("/")[2]
+    return f"{19 if digits[:2] >= '91' else 20}{digits[:2]}-{digits[2:4]}"
+
+
 def tables(held: Held, made: Made) -> dict[str, list[Line]]:
     rows = [*made.rows["eval"], *made.rows["dev"]]
     kept = [held.receipts[i] for d in made.derived for i in citable(d.inputs) if i in held.receipts]
@@ -2092,6 +2098,7 @@ def tables(held: Held, made: Made) -> dict[str, list[Line]]:
         "ledger": sorted(held.entries, key=lambda e: (e["site"], e["seq"])),
         "exclusions": made.exclusions,
         "index": sorted(held.index, key=lambda line: line["key"]),
+        "dates": [{"custom_id": d.id, "posted": posted(d.id)} for d in made.derived],
         "figures": [f for f in figures if made.splits.of(f["custom_id"])],
         "agent_view": [agent_view(row, held.figures) for row in rows],
     }
@@ -2296,6 +2303,7 @@ TABLE_RULES = {
     "ledger": "the ledger's chains are whole",
     "exclusions": "every paper of the index is accounted for, once",
     "index": "the index is stored once, in order",
+    "dates": "dates follow from the arXiv ids",
     "figures": "figures are those of the papers in a split, in order",
     "agent_view": "the agent view is the row by allow-list",
 }
