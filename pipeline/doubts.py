@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pipeline import compute, evidence, reference
-from pipeline.artifacts import presented_as_own, subject
 from pipeline.compute_faults import Stated, faults
 from pipeline.derivation import Derivation, Inputs, PartInput
 from pipeline.events import Question
-from pipeline.evidence import Outcome, Receipt, Signal
+from pipeline.evidence import Receipt, Signal
 from pipeline.paper import ComputeMention, Paper, Table
+from pipeline.place_doubts import places
 from pipeline.targets import NEAR_ZERO, Target, at_anchor, make_bar, scale_of
 
 CLOSE = 0.2
@@ -39,7 +40,7 @@ def doubts(row: Derivation, receipts: Mapping[str, Receipt], paper: Paper, relat
         *_bar(row.inputs, relative),
         *_needs(row.inputs, paper),
         *_hours(row, receipts, paper),
-        *_places(row.inputs, receipts, paper),
+        *(Doubt(*odd) for odd in places(row.inputs, receipts, paper)),
         *(Doubt("eligibility", text) for text in row.inputs.problems),
     ]
     return tuple(dict.fromkeys(found))
@@ -66,8 +67,12 @@ def _numbers(text: str) -> set[str]:
 
 
 def _kind(inputs: Inputs, paper: Paper) -> Iterator[Doubt]:
-    if inputs.paper_kind == "empirical" and not any(item.results for item in paper.inventory):
+    results = sum(item.results for item in paper.inventory)
+    printed = inputs.target is not None and inputs.target.anchor.table is None  # in a sentence, which is a result too
+    if inputs.paper_kind == "empirical" and not results and not printed:
         yield Doubt("kind", "no table of the paper holds results")
+    elif inputs.paper_kind != "empirical" and results:
+        yield Doubt("kind", f"called {inputs.paper_kind}, and the paper has {results} tables of results")
 
 
 def _target(inputs: Inputs, paper: Paper) -> Iterator[Doubt]:
@@ -86,6 +91,7 @@ def _target(inputs: Inputs, paper: Paper) -> Iterator[Doubt]:
         yield Doubt("target", f"the paper does not print {target.value} where the target says{stands}")
     if table is not None:
         yield from _in_table(target, table)
+    yield from _data(inputs, target, paper)
     wanted = evidence.sizes(target.config)
     others = sorted({s for t in paper.tables if t.place == "body" for s in _row_sizes(t)} - set(wanted), key=_billions)
     if wanted and others and _billions(others[0]) < min(map(_billions, wanted)):
@@ -95,21 +101,45 @@ def _target(inputs: Inputs, paper: Paper) -> Iterator[Doubt]:
         yield Doubt("target", f"table {table.number} was passed over as dearer, and the target is of it")
 
 
+def _data(inputs: Inputs, target: Target, paper: Paper) -> Iterator[Doubt]:
+    """Listed benchmarks that one part of the row names and the paper, or another part, does not."""
+    own = {m.name for m in reference.benchmarks_in(f"{target.dataset} {' '.join(inputs.datasets)}")}
+    for what, words in (("scope", target.scope), ("configuration", f"{inputs.mre_config} {target.config}")):
+        named = {m.name: m.words for m in reference.benchmarks_in(words)}
+        for name in sorted(named.keys() - own):
+            if name not in {m.name for m in reference.benchmarks_in(paper.text)}:
+                yield Doubt("target", f"the {what} names {named[name]}, which the paper does not")
+            elif own:
+                yield Doubt("target", f"the {what} names {named[name]}, the target's data are {', '.join(sorted(own))}")
+
+
 def _in_table(target: Target, table: Table) -> Iterator[Doubt]:
     row, column = target.anchor.row, target.anchor.column
     if row is None or column is None or row >= len(table.grid) or column >= table.columns:
         yield Doubt("target", f"table {table.number} has no such cell")
         return
-    heads = " ".join((*table.column_headers(column), *table.row_headers(row), table.caption)).casefold()
-    words = [w for w in re.findall(r"[a-z0-9]{3,}", target.metric.casefold()) if w not in ("score", "the")]
-    if words and not any(w[:5] in heads for w in words):
-        under = " / ".join(table.column_headers(column)) or "no heading"
-        yield Doubt("target", f"the metric is {target.metric}, the cell stands under “{under}”")
+    head = " / ".join(table.column_headers(column))
+    others = {m[0].casefold() for m in _METRICS.finditer(head)}
+    same = {m[0].casefold()[:3] for m in _METRICS.finditer(target.metric)} | {w[:3] for w in _words(target.metric)}
+    if others and not {word[:3] for word in others} & same:
+        yield Doubt("target", f"the metric is {target.metric}, the cell stands under “{head}”")
     if table.directions[column] and target.direction and table.directions[column] != target.direction:
         yield Doubt("target", f"the column says {table.directions[column]} is better, the target {target.direction}")
+    if re.search(r"(?i)\bablat", f"{table.caption} {table.label}"):
+        yield Doubt("target", f"table {table.number} is an ablation: {table.caption[:80]}")
+    cell = table.grid[row][column]
+    if cell is not None and cell.uncertainty and not target.uncertainty:
+        yield Doubt("target", f"the cell prints ± {cell.uncertainty:g}, the target leaves it out")
     own = " ".join(table.row_headers(row))
     if own and not set(_words(own)) & {"ours", "our", *_words(f"{target.config} {target.scope}")}:
         yield Doubt("target", f"the cell is of the row “{own[:60]}”, the target's configuration does not name it")
+
+
+_METRICS = re.compile(
+    r"(?i)\b(?:acc(?:uracy)?|f1|bleu|rouge|auc|auroc|mae|mse|rmse|wer|cer|fid|psnr|ssim|lpips|flops|params|parameters|"
+    r"time|latency|memory|speed|loss|perplexity|ppl|m?ap|recall|precision|error|nll|reward|return|regret)\b"
+)
+"""What a column's heading measures, where it says so; most name a data set or a split."""
 
 
 def _words(text: str) -> list[str]:
@@ -178,12 +208,47 @@ def _near(a: float | None, b: float | None) -> bool:
 def _needs(inputs: Inputs, paper: Paper) -> Iterator[Doubt]:
     words = f"{inputs.mre_config} {inputs.target.config if inputs.target else ''} {inputs.agent_task}"
     if named := reference.paid_api(words):
-        yield Doubt("needs", f"the target's configuration names {named}")
-    elif not inputs.needs.get("paid_api") and (mentions := reference.paid_apis_in(paper.text)):
-        yield Doubt("needs", f"the paper names {mentions[0].words} ({len(mentions)} times)")
+        if not inputs.needs.get("paid_api"):
+            yield Doubt("needs", f"the target's configuration names {named}, and no paid API is among the needs")
+    elif not inputs.needs.get("paid_api"):
+        yield from _used(paper, reference.paid_api, _USES, "paid_api")
+    if not inputs.needs.get("human_raters"):
+        yield from _used(paper, _raters, _RATES, "human_raters")
     for need, quote in inputs.needs.items():
         if quote and paper.find(quote) is None:
             yield Doubt("needs", f"the words quoted for {need.replace('_', ' ')} are not in the paper")
+
+
+_USES = re.compile(
+    r"(?i)\b(?:judg|evaluat|annotat|label|rate[ds]?\b|scor|generat|prompt|quer|call|extract|filter|rewr)\w*"
+)
+_RATES = re.compile(r"(?i)\b(?:rate[ds]?|rating|judg|score|evaluat|prefer|annotat|compar)\w*")
+_RATERS = re.compile(
+    r"(?i)\b(?:crowd[- ]?workers?|mechanical turk|mturk|prolific|human (?:raters?|annotators?|evaluators?|judges?)|"
+    r"(?:raters?|annotators|evaluators) (?:were|are|rated|judged))\b"
+)
+_ELSEWHERE = re.compile(
+    r"(?i)related|background|introduction|prior|conclusion|discussion|limitation|impact|acknowledg|future|ethic|checklist"
+)
+
+
+def _raters(text: str) -> str | None:
+    found = _RATERS.search(text)
+    return found[0] if found else None
+
+
+def _used(
+    paper: Paper, named: Callable[[str], str | None], verbs: re.Pattern[str], need: Literal["paid_api", "human_raters"]
+) -> Iterator[Doubt]:
+    """The first sentence about the paper's own experiments in which a service or people do something."""
+    for sentence in paper.sentences():
+        if sentence.place != "body" or sentence.appendix or _ELSEWHERE.search(sentence.section or "introduction"):
+            continue
+        if verbs.search(sentence.text) and (who := named(sentence.text)):
+            said = " ".join(sentence.text.split())[:140]
+            what = f"uses {who}" if need == "paid_api" else "is rated by people"
+            yield Doubt("needs", f"something {what}, perhaps the target: “{said}”")
+            return
 
 
 def _hours(row: Derivation, receipts: Mapping[str, Receipt], paper: Paper) -> Iterator[Doubt]:
@@ -203,6 +268,11 @@ def _hours(row: Derivation, receipts: Mapping[str, Receipt], paper: Paper) -> It
             yield Doubt("hours", f"runs counted: {runs}; the bar compares {compared}")
     groups = inputs.contexts.get(str(Signal.WEIGHTS), {}).get("groups", [])
     own = {place for group in groups for place in group}
+    wanted = evidence.sizes(target.config) if target is not None else ()
+    for place in sorted(own):
+        found = evidence.sizes(place.replace("-", " ").replace("_", " ").replace("/", " "))
+        if wanted and found and not set(found) & set(wanted):
+            yield Doubt("weights_available", f"{place} is of {', '.join(found)}, the target is of {', '.join(wanted)}")
     open_ = [r for i in inputs.receipts if (r := receipts.get(i)) and r.subject in own and r.facts.get("weights_open")]
     if open_ and any(p.kind == "train" for p in inputs.compute):
         yield Doubt("hours", f"training is charged, and {open_[0].subject} gives weights to a stranger")
@@ -258,69 +328,3 @@ def _unlike(part: PartInput, told: Sequence[ComputeMention]) -> Iterator[Doubt]:
         yield Doubt("hours", f"{part.kind}: charged as {device.name}, the quoted words name {', '.join(named)}")
     if told and all(m.includes_failed for m in told):
         yield Doubt("hours", f"{part.kind}: the quoted time includes failed or preliminary runs")
-
-
-_ABOUT: Mapping[Signal, tuple[Question, str]] = {
-    Signal.CODE: ("code_available", "code"),
-    Signal.DATA: ("dataset_available", "data"),
-    Signal.WEIGHTS: ("weights_available", "weights"),
-}
-
-
-def _places(inputs: Inputs, receipts: Mapping[str, Receipt], paper: Paper) -> Iterator[Doubt]:
-    """What the receipts show about the places that would have to hold code, data and weights."""
-    linked = {subject(link.url): link for link in reversed(paper.links)}
-    known = [receipts[i] for i in inputs.receipts if i in receipts]
-    seen: set[str] = set()
-    for signal, (question, word) in _ABOUT.items():
-        groups = inputs.contexts.get(str(signal), {}).get("groups", [])
-        own = {place for group in groups for place in group} - (seen if signal is Signal.WEIGHTS else set())
-        seen |= own
-        for receipt in (r for r in known if r.subject in own):
-            for text in _oddities(receipt, signal):
-                yield Doubt(question, f"{receipt.subject}: {text}")
-            link = linked.get(receipt.subject)
-            if signal is Signal.DATA or receipt.subject.startswith("supplement:"):
-                continue
-            if link is None:
-                if not receipt.facts.get("names_paper"):
-                    yield Doubt(question, f"{receipt.subject}: neither linked by the paper nor naming it")
-            elif not link.visible:
-                yield Doubt(question, f"{receipt.subject}: linked only where no reader sees it ({link.place})")
-            elif not presented_as_own(link) and not receipt.facts.get("names_paper"):
-                yield Doubt(question, f"{receipt.subject}: the paper does not present it as its own {word}")
-
-
-def _oddities(receipt: Receipt, signal: Signal) -> Iterator[str]:
-    facts = receipt.facts
-    if receipt.outcome is not Outcome.AVAILABLE:
-        yield f"{receipt.outcome} ({receipt.reason})"
-    elif facts.get("gated"):
-        yield f"gated ({facts['gated']})"
-    if facts.get("authenticated"):
-        yield "asked with credentials, so not a stranger's view"
-    for fact, text in _ODD_FACTS.items():
-        if facts.get(fact):
-            yield text
-    if facts.get("fork_of"):
-        yield f"a fork of {facts['fork_of']}"
-    if facts.get("moved_elsewhere"):
-        yield f"moved to {facts['moved_elsewhere']}"
-    if signal is Signal.CODE and receipt.outcome is Outcome.AVAILABLE:
-        if facts.get("eval_only"):
-            yield "code for evaluation only"
-        if "code_files" in facts and not facts["code_files"]:
-            yield "no code files"
-    if signal is Signal.WEIGHTS and facts.get("adapter_only"):
-        yield f"an adapter of {facts.get('base_model') or 'an unnamed base'}"
-
-
-_ODD_FACTS = {
-    "empty": "empty",
-    "readme_only": "nothing but a README",
-    "website_only": "a website only",
-    "coming_soon": "says that it is coming soon",
-    "lfs_pointers": "holds pointers in place of files",
-    "soft_404": "a page that says it is not there",
-    "wall": "behind a wall",
-}
