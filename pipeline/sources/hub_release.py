@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -48,22 +49,29 @@ class _Once(httpx2.Client):
         return response
 
 
+@cache
+def _prepare() -> None:
+    """Make huggingface_hub's one HTTP client a process ours, once: making one takes its time."""
+    from huggingface_hub import constants, set_client_factory
+    from huggingface_hub.utils.tqdm import disable_progress_bars
+
+    # Bytes go by one way, the one that the tests prove: Git LFS's, not that of the compiled Xet client.
+    constants.HF_HUB_DISABLE_XET = True
+    set_client_factory(lambda: _Once(follow_redirects=True, timeout=_SECONDS))
+    disable_progress_bars()
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+
+
 class Hub:
     """One data set's repository. `token` may be None: then it is read as a stranger reads it, and not written.
 
-    `endpoint` is the Hub's address, by default that of huggingface_hub (HF_ENDPOINT). huggingface_hub has one HTTP
-    client a process, which this makes its own.
+    `endpoint` is the Hub's address, by default that of huggingface_hub (HF_ENDPOINT).
     """
 
     def __init__(self, repo: str, token: str | None = None, endpoint: str | None = None) -> None:
-        from huggingface_hub import HfApi, constants, set_client_factory
-        from huggingface_hub.utils.tqdm import disable_progress_bars
+        from huggingface_hub import HfApi
 
-        # Bytes go by one way, the one that the tests prove: Git LFS's, not that of the compiled Xet client.
-        constants.HF_HUB_DISABLE_XET = True
-        set_client_factory(lambda: _Once(follow_redirects=True, timeout=_SECONDS))
-        disable_progress_bars()
-        logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+        _prepare()
         self.repo = repo
         self._api: HfApi = HfApi(endpoint=endpoint, token=token or False, library_name="reclaim")
         self._where: dict[str, Any] = {"repo_id": repo, "repo_type": "dataset"}

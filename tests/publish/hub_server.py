@@ -65,6 +65,10 @@ class Repo:
         self.main = id_
         return id_
 
+    def copy(self) -> Repo:
+        """The same commits, and tags and a main of its own."""
+        return Repo(dict(self.commits), self.main, dict(self.tags), dict(self.objects))
+
     def at(self, revision: str) -> str | None:
         named = {"main": self.main, "refs/heads/main": self.main, **self.tags}
         found = named.get(revision, revision)

@@ -58,6 +58,18 @@ def test_the_next_version_leaves_the_last_one_under_its_tag(hub: Any, toy: Toy) 
     assert held(hub, toy(2), "main")
 
 
+def test_a_commit_whose_tag_was_never_set_is_tagged_and_not_made_again(hub: Any, toy: Toy) -> None:
+    first = publish(toy(1), hub.url)
+    client = Hub("lab/toy", TOKEN, hub.url)
+    there = client.there("toy-2026-v2")
+    assert there is not None
+    commit = client.commit(toy(2).files, there.main, "Release toy-2026-v2", whole=True)
+    assert hub.repos["lab/toy"].tags == {"toy-2026-v1": first}
+    hub.requests.clear()
+    assert publish(toy(2), hub.url) == commit
+    assert [line for line in hub.requests if not line.startswith("GET")] == [f"POST /api/datasets/lab/toy/tag/{commit}"]
+
+
 def test_files_are_read_back_through_the_redirect_and_checked(hub: Any, toy: Toy) -> None:
     publish(toy(), hub.url)
     client = Hub("lab/toy", None, hub.url)

@@ -16,6 +16,7 @@ from pipeline import events
 from pipeline.editions import load
 from pipeline.events import Entry, Event, chained, genesis
 from pipeline.release import registration
+from pipeline.release.folder import FORMAT, seal
 from pipeline.release.publication import (
     Blob,
     Refusal,
@@ -30,6 +31,7 @@ from pipeline.release.publication import (
     told,
 )
 from pipeline.release.registration import Registration, RegistrationError, registered
+from pipeline.release.tables import document
 
 Toy = Callable[..., Release]
 EDITION = load("sample-2025")
@@ -161,11 +163,25 @@ def test_a_dry_run_names_rows_and_fields_and_asks_only_for_tables_that_differ(to
     assert "then tag toy-2026-v2 on it" in text
 
 
-def test_a_renamed_folder_or_one_without_a_repository_is_not_published(v1: Path, tmp_path: Path, made: Any) -> None:
-    assert release_of(v1).repo == "lab/made"
-    (tmp_path / "made-2026-v7").symlink_to(v1, target_is_directory=True)
-    with pytest.raises(Refusal, match="published under its own name"):
-        release_of(tmp_path / "made-2026-v7")
+def sealed(place: Path, name: str, **edition: str) -> Path:
+    """A folder that is sealed and holds no more than what a release is named by."""
+    files = {"croissant.json": document({"name": name}), "edition.json": document(edition)}
+    place.mkdir()
+    for path, data in files.items():
+        (place / path).write_bytes(data)
+    (place / "manifest.json").write_bytes(seal(files, {"format": FORMAT, "code_print": "", "edition": "toy-2026"}))
+    return place
+
+
+def test_a_folder_is_published_under_the_name_and_where_its_edition_says(tmp_path: Path) -> None:
+    good = release_of(sealed(tmp_path / "toy-2026-v3", "toy-2026-v3", repo="lab/toy"))
+    assert (good.name, good.edition, good.version, good.repo) == ("toy-2026-v3", "toy-2026", 3, "lab/toy")
+    assert good.files.keys() == {"croissant.json", "edition.json", "manifest.json"}
+    for folder, name in (("toy-2026-v4", "toy-2026-v3"), ("toy-2026", "toy-2026"), ("toy-v1", "toy-v1")):
+        with pytest.raises(Refusal, match="published under its own name"):
+            release_of(sealed(tmp_path / folder, name, repo="lab/toy"))
+    with pytest.raises(Refusal, match="names no repository"):
+        release_of(sealed(tmp_path / "toy-2026-v1", "toy-2026-v1"))
 
 
 # What is registered
