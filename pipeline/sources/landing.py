@@ -17,7 +17,7 @@ from pipeline.sources import reading
 from pipeline.sources.guard import refusal
 from pipeline.sources.outcomes import Finding, Verdict, json_of, refused, turned_away, undetermined
 from pipeline.sources.pages import Page, doubtful, is_html, read_page, says_gone, wall
-from pipeline.sources.reach import Reach, bytes_seen, missed
+from pipeline.sources.reach import FILLER, Reach, bytes_seen, missed
 from pipeline.sources.reading import MEGABYTE, Entry, about_files, coming_soon, is_data, is_weights, names_paper
 from pipeline.sources.recorder import TRUNCATED, Answer
 from pipeline.textfiles import readable
@@ -276,7 +276,9 @@ def file_of(
     if not answer.body:
         return closed(subject, undetermined("empty_answer"), facts)
     form, size = archives.sniff(answer.body), _total(answer)
-    whole = TRUNCATED not in answer.headers
+    whole, filler = TRUNCATED not in answer.headers, not answer.body.strip(FILLER)
+    if filler and not (whole and answer.status == 200):
+        return closed(subject, undetermined("begins with filler"), facts)
     facts |= {"file": name, "form": form, "size": size}
     if not whole and form in ("zip", "gzip", "tar") and (size or 0) <= reach.recorder.limits.archive_bytes:
         longer = reach.get(url, limit=reach.recorder.limits.archive_bytes)
@@ -286,6 +288,8 @@ def file_of(
             content: dict[str, Json] = {"file": name, "form": form, "size": size, "error": reason}
             return Finding(outcome=Outcome.AVAILABLE, reason=reason, subject=subject, facts=facts, content=content)
         answer, whole = longer, TRUNCATED not in longer.headers
+    if form in ("html", "text") and _ARCHIVE.search(f"/{name}"):
+        return closed(subject, undetermined(f"{form} instead of an archive"), facts)
     text = readable(name, answer.body) if whole else None
     shown: dict[str, Json] = {"file": name, "form": form, "size": size}
     if whole and form in ("zip", "gzip", "tar"):
@@ -305,7 +309,7 @@ def file_of(
     notice = _notice(text, answer) if text is not None and is_file else None
     if notice is not None:
         return closed(subject, undetermined(f"a notice instead of a file: {notice}"), facts)
-    empty = (size or 0) < _DATA_BYTES or (whole and form == "zip" and _hollow(answer.body))
+    empty = filler or (size or 0) < _DATA_BYTES or (whole and form == "zip" and _hollow(answer.body))
     facts["data_open"] = [name] if is_file and not holds_weights and not archived_code and not empty else []
     if text is not None:
         facts |= {"names_paper": names_paper(text, reach.paper), "coming_soon": coming_soon(text)}

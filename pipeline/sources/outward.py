@@ -53,7 +53,7 @@ class Outward:
             if raw.fault == DEFERRED and number > 1:
                 return  # what the tries before it found out stands
             limited = rate_limited(raw.status, raw.headers, raw.body, raw.final_url)
-            wait = wait_before(number, raw.headers, limited, self._clock.now(), self._limits, raw.body)
+            wait = wait_before(number, raw.headers, limited, self._clock.now(), self._limits, raw.body, rule.named)
             told = self._hold(rule, raw, limited, wait)
             if until is None and wait is None and told is not None:
                 until = self._clock.now().timestamp() + told

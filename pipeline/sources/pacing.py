@@ -25,6 +25,11 @@ INTERVALS: Mapping[str, float] = {
     "huggingface.co/api": 0.6,
     "huggingface.co/resolve": 0.5,
     "api2.openreview.net": 1.0,
+    # Many papers' evidence lies there, so requests wait for them. Zenodo: 60 a minute for strangers.
+    "zenodo.org": 1.0,
+    **dict.fromkeys(("github.com", "raw.githubusercontent.com", "media.githubusercontent.com"), 0.5),
+    **dict.fromkeys(("release-assets.githubusercontent.com", "cdn-lfs.hf.co", "anonymous.4open.science"), 0.5),
+    **dict.fromkeys(("drive.google.com", "drive.usercontent.google.com"), 0.5),
 }
 # (requests, seconds) that a lane gives out at most, beside its rhythm. GitHub: 5,000 an hour a token, 30 searches a
 # minute. What strangers may ask there (60 an hour) is shared with everybody behind our address: its headers say.
@@ -65,7 +70,8 @@ _UNITS = {"hour": 3600.0, "minute": 60.0, "second": 1.0}
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Sizes in bytes, times in seconds. `longest_wait`: a host that asks for more is left for another day.
+    """Sizes in bytes, times in seconds. `longest_wait`: a host that asks for more is left for another day; `short_wait`
+    is that of hosts that no lane names, one paper's page among thousands: none of them holds up a run.
 
     `intervals` and `budgets` name lanes: a host, or a host and the beginning of its path; with `token@` before it, the
     lanes of requests with a credential, one a credential. `strikes` failures in a row leave a host alone for `rest`,
@@ -77,6 +83,7 @@ class Limits:
     first_wait: float = 2.0
     backoff_cap: float = 60.0
     longest_wait: float = 3_700.0
+    short_wait: float = 120.0
     timeout: float = 30.0
     total_time: float = 300.0
     redirects: int = 5
@@ -89,6 +96,9 @@ class Limits:
     rest: float = 300.0
     longest_rest: float = 6 * 3_600.0
     days: int = 10
+
+    def patience(self, named: bool) -> float:
+        return self.longest_wait if named else min(self.short_wait, self.longest_wait)
 
 
 # What answers say about patience
@@ -118,13 +128,19 @@ def worth_repeating(status: int | None, fault: str | None, limited: bool) -> boo
 
 
 def wait_before(
-    attempt: int, headers: Mapping[str, str], limited: bool, now: datetime, limits: Limits, body: bytes = b""
+    attempt: int,
+    headers: Mapping[str, str],
+    limited: bool,
+    now: datetime,
+    limits: Limits,
+    body: bytes = b"",
+    named: bool = True,
 ) -> float | None:
     """Seconds to wait after attempt number `attempt` (the first is 1), or None where the host asks for too long."""
     wait = min(limits.first_wait * 2 ** (attempt - 1), limits.backoff_cap)
     asked = told_to_wait(headers, body, now) if limited else _retry_after(headers.get("retry-after", ""), now)
     wait = max(wait, asked or 0.0)
-    return wait if wait <= limits.longest_wait else None
+    return wait if wait <= limits.patience(named) else None
 
 
 def told_to_wait(headers: Mapping[str, str], body: bytes, now: datetime) -> float | None:
@@ -247,7 +263,7 @@ def take(host: Lane, lane: Lane, rule: Rule, now: float, limits: Limits) -> tupl
     if rule.budget is not None:
         at, counts, spent = _within(rule.budget, counts, at)
         why = f"budget of {rule.budget[0]} requests in {rule.budget[1]:g} s" if spent and not why else why
-    if at - now > limits.longest_wait or (resting and not rule.named):
+    if at - now > limits.patience(rule.named) or (resting and not rule.named):
         return host, lane, Turn(None, at, why)
     if trial:
         # One request tries it; the others wait for what it finds out, or for its end if it is never heard of again.

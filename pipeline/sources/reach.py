@@ -11,6 +11,8 @@ from pipeline.sources.outcomes import json_of
 from pipeline.sources.reading import MEGABYTE, Entry, PaperFacts, holds_weights
 from pipeline.sources.recorder import Answer, Recorder, is_gone
 
+FILLER = b"\0\xff \t\r\n"
+"""Bytes that any sender can make as many of as it likes: alone they are the beginning of nothing."""
 _LFS = b"version https://git-lfs.github.com/spec/v1"
 _TRIED = 2
 """Files of one place whose bytes are asked for: the largest, and one more in case that one is odd."""
@@ -72,6 +74,8 @@ def bytes_seen(answer: Answer, kind: str = "data") -> bool | None:
     `kind` "weights": bytes that a checkpoint can begin with.
     """
     if gives_bytes(answer):
+        if kind != "weights" and not answer.body.strip(FILLER):
+            return None
         return kind != "weights" or holds_weights(answer.body)
     told = answer.status in (200, 206, 402) or answer.exchange.fault == "blocked"
     return False if told or is_gone(answer.exchange) else None
@@ -82,7 +86,9 @@ def gives_bytes(answer: Answer) -> bool:
     if answer.status not in (200, 206) or not answer.body:
         return False
     head = answer.body[:512].lstrip().lower()
-    page = head.startswith((b"<!doctype html", b"<html")) or "text/html" in answer.headers.get("content-type", "")
+    page = head.startswith((b"<!doctype html", b"<html", b"<!--")) or "text/html" in answer.headers.get(
+        "content-type", ""
+    )
     return not page and not answer.body.startswith(_LFS)
 
 

@@ -15,6 +15,7 @@ import httpx2
 
 from pipeline.evidence import digest
 from pipeline.record import Sighting
+from pipeline.sources.connections import within
 from pipeline.sources.guard import Forbidden
 from pipeline.sources.pacing import Limits
 
@@ -156,11 +157,12 @@ def send(transport: httpx2.BaseTransport, asked: Asked, limits: Limits) -> Raw:
     except (httpx2.InvalidURL, ValueError, UnicodeError):
         return Raw.failed("blocked", asked.url)
     try:
-        response = transport.handle_request(request)
-        try:
-            body, truncated = _read(response, asked.limit, limits.total_time)
-        finally:
-            response.close()
+        with within(limits.total_time):
+            response = transport.handle_request(request)
+            try:
+                body, truncated = _read(response, asked.limit, limits.total_time)
+            finally:
+                response.close()
     except httpx2.InvalidURL:
         return Raw.failed("blocked", asked.url)
     except (httpx2.RequestError, OSError, UnicodeError, ValueError) as error:
@@ -181,10 +183,11 @@ def _cut_short(method: str, status: int, headers: Mapping[str, str], body: bytes
 
 
 def _read(response: httpx2.Response, limit: int, total_time: float) -> tuple[bytes, bool]:
-    """At most `limit` bytes, decoded while they come so that a small bomb stays small. A slow drip is a timeout."""
+    """At most `limit` bytes, decoded while they come so that a small bomb stays small. A slow drip is a timeout: pieces
+    are taken as they come, not gathered first."""
     deadline = time.monotonic() + total_time
     body = bytearray()
-    for chunk in response.iter_bytes(65_536):
+    for chunk in response.iter_bytes():
         body += chunk
         if len(body) > limit:
             return bytes(body[:limit]), True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 import ssl
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,7 +19,9 @@ from hypothesis import strategies as st
 from pipeline.sources.clocks import Clock
 from pipeline.sources.connections import PublicTransport
 from pipeline.sources.guard import is_public, refusal, system_resolve
+from pipeline.sources.pacing import Limits
 from pipeline.sources.recorder import Recorder
+from pipeline.sources.wire import Asked, send
 from pipeline.store import Store
 
 FORBIDDEN = {
@@ -350,6 +353,52 @@ class _Stream(httpcore2.NetworkStream):
 
     def get_extra_info(self, info: str) -> Any:
         return None
+
+
+class Dripping(httpcore2.SyncBackend):
+    """A network on which every address sends one byte now and then, for ever: of its headers or of its body."""
+
+    def __init__(self, begin: bytes) -> None:
+        self._begin = begin
+
+    def connect_tcp(self, host: str, port: int, *_: Any, **__: Any) -> httpcore2.NetworkStream:
+        drip = _Stream(Wire())
+
+        def read(max_bytes: int, timeout: float | None = None) -> bytes:
+            if self._begin:
+                begin, self._begin = self._begin, b""
+                return begin
+            time.sleep(0.02)
+            return b"a"
+
+        drip.read = read  # type: ignore[method-assign]
+        return drip
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        b"HTTP/1.1 200 OK\r\nx-drip: ",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 900000\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 900000\r\n\r\n\x1f\x8b\x08\x08\0\0\0\0\0\0",
+    ],
+)
+def test_a_host_that_drips_its_headers_or_its_body_is_a_timeout_soon(begin: bytes) -> None:
+    """Each byte comes within the timeout of a read, and the decoder of a compressed name gives nothing out."""
+    transport = PublicTransport(lambda host: ["93.184.216.34"], Dripping(begin))
+    began = time.monotonic()
+    asked = Asked.of("GET", "http://slow.example.org/", {}, b"", True, 1 << 20)
+    raw = send(transport, asked, Limits(timeout=5, total_time=0.3))
+    assert (raw.status, raw.fault) == (None, "timeout")
+    assert time.monotonic() - began < 3
+
+
+def test_of_a_name_with_hundreds_of_silent_addresses_a_few_are_tried(recorder_over: Callable[..., Recorder]) -> None:
+    addresses = [f"93.184.216.{n}" for n in range(200)]
+    wire = Wire(dead=addresses)
+    resolve, _ = names(addresses)
+    assert recorder_over(PublicTransport(resolve, wire)).ask("GET", "http://many.example.org/").status is None
+    assert wire.connected == addresses[:3] * Limits().attempts
 
 
 def names(*answers: Sequence[str]) -> tuple[Callable[[str], Sequence[str]], list[str]]:

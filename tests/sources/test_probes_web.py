@@ -462,3 +462,41 @@ def test_a_megabyte_of_nothing_is_no_checkpoint(recording: Any, filler: bytes, p
 )
 def test_the_heads_of_real_formats_are_checkpoints(head: bytes) -> None:
     assert holds_weights(head)
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b" " * 4096 + b"<html><title>Login</title></html>", "begins with filler"),
+        (b"\0" * 4096, "begins with filler"),
+        (b"<!--" + b"x" * 4096 + b"--><html>", "text instead of an archive"),
+        (b'{"error": "not found"}' + b" " * 4000, "text instead of an archive"),
+    ],
+)
+def test_the_head_of_an_archive_that_is_none_opens_no_data(recording: Any, body: bytes, reason: str) -> None:
+    """A page behind two kilobytes of nothing, sent as bytes of a large file."""
+    headers = {"content-type": "application/octet-stream", "content-range": "bytes 0-2047/900000000"}
+    probes = Probes(
+        "2505.00001", recording(lambda _: httpx2.Response(206, headers=headers, content=body[:2048])), {}, PAPER
+    )
+    receipt = probes.fetch_url("https://own.example.org/data.zip").receipt
+    assert (receipt.outcome, receipt.reason, receipt.facts.get("data_open")) == (Outcome.UNDETERMINED, reason, None)
+
+
+@pytest.mark.parametrize(
+    ("head", "opened"),
+    [(b"\0" * 2048, []), (b" " * 2048, []), (b"PK\x03\x04" + bytes(range(256)) * 8, ["/d/data.zip"])],
+)
+def test_linked_data_that_begins_with_filler_is_neither_open_nor_absent(
+    recording: Any, head: bytes, opened: list[str]
+) -> None:
+    page_ = page("A data set", '<a href="/d/data.zip">data set</a>' + TEXT)
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        if request.url.path.endswith(".zip"):
+            return httpx2.Response(206, headers={"content-range": "bytes 0-2047/900000000"}, content=head[:2048])
+        return httpx2.Response(200, headers={"content-type": "text/html"}, text=page_)
+
+    receipt = Probes("2505.00001", recording(answer), {}, PAPER).fetch_url("https://own.example.org/").receipt
+    assert [url.removeprefix("https://own.example.org") for url in receipt.facts["data_open"]] == opened
+    assert receipt.facts.get("unseen", []) == ([] if opened else ["data"])

@@ -5,16 +5,19 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx2
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from pipeline.evidence import NotRecorded, Outcome, Receipt
 from pipeline.record import request_key
 from pipeline.sources.ages import AgeRule
 from pipeline.sources.clocks import SimulatedClock
+from pipeline.sources.outcomes import refused
 from pipeline.sources.pacing import Limits
 from pipeline.sources.recorder import RATE_LIMITED, Recorder
 from pipeline.store import Store
@@ -323,9 +326,71 @@ def test_nobody_waits_on_real_time(
 
     monkeypatch.setattr(time, "sleep", awake)
     monkeypatch.setattr(threading.Event, "wait", awake)
-    limits = Limits(interval=60, budgets={"example.org": (2, 3_600)}, strikes=3, rest=600)
+    limits = Limits(intervals={"example.org": 60}, budgets={"example.org": (2, 3_600)}, strikes=3, rest=600)
     trouble = [httpx2.Response(429, headers={"retry-after": "900"}), httpx2.Response(503), httpx2.Response(503)]
     recorder = recording(Host(*trouble, httpx2.Response(500), ok()), limits=limits)
     start = clock.now()
     assert [recorder.ask("GET", f"{URL}/{n}").status for n in range(4)] == [500, 200, 200, 200]
     assert clock.now() - start > timedelta(hours=2)
+
+
+@pytest.mark.parametrize(
+    "patience",
+    [
+        httpx2.Response(429, headers={"retry-after": "3600"}),
+        httpx2.Response(503, headers={"retry-after": "3600"}),
+        httpx2.Response(200, headers={"ratelimit": '"x";r=0;t=3600'}, text="hello"),
+    ],
+)
+def test_no_page_of_a_paper_holds_up_a_run_by_asking_for_patience(
+    recording: Recording, clock: SimulatedClock, patience: httpx2.Response
+) -> None:
+    recorder, start = recording(lambda _: patience), clock.now()
+    asked = [recorder.ask("GET", f"https://own.example.org/{n}").exchange for n in range(20)]
+    assert clock.now() - start < timedelta(minutes=5)
+    assert {exchange.status for exchange in asked[1:]} <= {None, 429, 503}
+    assert not [exchange for exchange in asked if recorder.gone_twice(exchange)]
+    # A service that thousands of papers rest on is waited for.
+    recorder.ask("GET", "https://zenodo.org/api/records/1")
+    recorder.ask("GET", "https://zenodo.org/api/records/2")
+    assert clock.now() - start > timedelta(hours=1)
+
+
+TROUBLE_FIRST = sorted(range(12), key=lambda number: number % 4)
+
+
+@settings(max_examples=6, deadline=None)
+@given(order=st.permutations(range(12)))
+@example(order=TROUBLE_FIRST)
+def test_the_order_of_asking_decides_what_is_deferred_and_never_what_is_so(
+    tmp_path_factory: pytest.TempPathFactory, order: list[int]
+) -> None:
+    """Of a host that is in trouble for some of its pages, a later question may be put off: undetermined, as trouble
+    is. What is known of a page is what it says, whatever was asked before."""
+    clock = SimulatedClock(datetime(2026, 12, 1, tzinfo=UTC))
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        number = int(request.url.path[1:])
+        return httpx2.Response((503, 503, 200, 404)[number % 4], text="x" * number)
+
+    def look(run: str) -> dict[int, tuple[Outcome, str] | None]:
+        limits = Limits(attempts=1, strikes=3)
+        transport = httpx2.MockTransport(answer)
+        recorder = Recorder(store, clock, run=run, epoch="e", transport=transport, limits=limits)
+        asked = {n: recorder.ask("GET", f"https://own.example.org/{n}") for n in order}
+        return {n: refused(asked[n], recorder) for n in order}
+
+    store = Store(tmp_path_factory.mktemp("order"))
+    first = look("first")
+    clock.sleep(25 * 3600)
+    second = look("second")
+    put_off = 0
+    for number in order:
+        for found in (first[number], second[number]):
+            if found is not None and found[0] is Outcome.UNDETERMINED:
+                put_off += found[1] == "deferred"
+                continue
+            assert number % 4 >= 2
+            assert found == (None if number % 4 == 2 else (Outcome.UNAVAILABLE, "gone: 404"))
+        assert first[number] is None or first[number][0] is Outcome.UNDETERMINED
+    assert put_off or order != TROUBLE_FIRST, "some failures in a row leave the host alone"
