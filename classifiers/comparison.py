@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 
-from classifiers.evaluation import HOURS_AGREE
 from classifiers.said import Cost, Said
 from classifiers.scorecard import OPEN, Scorecard, Share
+from classifiers.source_evaluation import HOURS_AGREE
 from pipeline.evidence import Json, Signal
 
 NOT_NEEDED = "not needed"

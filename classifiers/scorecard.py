@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from textwrap import shorten
 
-from classifiers.evaluation import MEASURES, Against, Judged, Measure
+from classifiers.judged import MEASURES, Against, Judged, Measure
 from pipeline.evidence import Json
 from pipeline.scoring import wilson
 

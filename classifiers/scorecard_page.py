@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from classifiers.evaluation import MEASURES, Judged
+from classifiers.judged import MEASURES, Judged
 from classifiers.scorecard import Scorecard, Share
 
 _STYLE = """

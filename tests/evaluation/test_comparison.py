@@ -19,7 +19,7 @@ from assets.cli import main
 from classifiers.comparison import Comparison, compare
 from classifiers.comparison_page import comparison_page
 from classifiers.embedded import embedded_model
-from classifiers.evaluation import Judged
+from classifiers.judged import Judged
 from classifiers.models import Classifier, model_for
 from classifiers.said import Cost
 from classifiers.scorecard import Share, scorecard

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classifiers.evaluation import MEASURES, Judged, agrees, judge, same_device
+from classifiers.evaluation import judge
 from classifiers.gold import GoldPaper, Judgement, Labels, Lines, LinkLabel, Standing, Statement, Value, numbers_of
+from classifiers.judged import MEASURES, Judged
 from classifiers.said import LinkSaid, Mention, Proposed, Said, Shown, SignalSaid
 from classifiers.scorecard import OPEN, Share, scorecard
+from classifiers.source_evaluation import agrees, same_device
 from pipeline.evidence import Signal
 from pipeline.tiers import Tier
 
