@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from assets.workplace import Workplace
+from classifiers import linkcheck
+from classifiers.toolbox import Limits
 from pipeline import artifacts
 from pipeline.corpus import PaperRecord
 from pipeline.evidence import Json, Outcome, Receipt
@@ -43,10 +45,12 @@ def look_up(work: Workplace, recorder: Recorder, tokens: Tokens, papers: Iterabl
 
 
 def _questions(record: PaperRecord, paper: Paper) -> Iterator[Question]:
+    """Of the links that the link check will follow, and no more: a source may name a thousand repositories."""
     from pipeline.sources.github_lookup import Question
     from pipeline.sources.on_github import split_name
 
-    for subject in artifacts.linked(paper):
+    subjects = dict.fromkeys(artifacts.subject(link.url) for link in linkcheck.ordered(paper))
+    for subject in list(subjects)[: Limits().links]:
         kind, _, name = subject.partition(":")
         parts = split_name(name) if kind == "github" else None
         if parts is None:

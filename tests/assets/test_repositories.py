@@ -65,6 +65,17 @@ def test_what_a_paper_links_to_is_asked_once_and_its_commit_at_the_posting_date_
     assert row["commit_at_posting"] != row["commit"]
 
 
+def test_a_source_that_names_a_thousand_repositories_costs_no_more_calls_than_its_links_are_followed(
+    record: PaperRecord,
+) -> None:
+    words = " ".join(f"https://github.com/someone/tool{n}" for n in range(1000))
+    source = "\\documentclass{article}\\begin{document}Our code: https://github.com/own/code. " + words
+    read_ = read({"main.tex": (source + "\\end{document}").encode()})
+    asked = [question.repo for question in repositories._questions(record, read_)]
+    assert len(asked) == 2 * 60
+    assert "own/code" in asked
+
+
 def test_a_token_that_lies_in_the_environment_changes_nothing_in_an_offline_world(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
