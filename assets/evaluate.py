@@ -11,8 +11,11 @@ import argparse
 import asyncio
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -28,6 +31,7 @@ from classifiers.models import Classifier, model_for
 from classifiers.said import Said, said
 from classifiers.scorecard import Scorecard, scorecard
 from classifiers.scorecard_page import page
+from classifiers.turns import RecordedTurns
 from pipeline import reference
 from pipeline.corpus import Exclusion, PaperRecord
 from pipeline.editions import EditionError
@@ -88,18 +92,26 @@ def compare_on(
 ) -> Comparison:
     """Several classifiers over one gold folder, each `repeat` times, in one world that all of them see alike.
 
-    Each run makes its classifier anew, so that no run reads the turns of another. Raises what `evaluate` does, and
-    Stopped where a model's run may not be paid for.
+    Each run makes its classifier anew and has turns of its own, so that none reads those of another; they lie in the
+    store, so that the same command pays for no turn twice. Raises what `evaluate` does, and Stopped where a model's run
+    may not be paid for.
     """
     gold = load_gold(folder)
     store = Store.open(root)
     work = Workplace(edition=load_edition(None, store, folder), store=store, say=say)
     readings: list[Reading] = []
+    read: Counter[str] = Counter()
     try:
         papers = {paper.folder.name: paper for paper in work.world.world.papers.values()}
         for make in classifiers:
             for run in range(1, repeat + 1):
                 reader = make()
+                if reader.endpoint is not None:
+                    read[reader.id] += 1
+                    own = partial(
+                        RecordedTurns, work.record, store.blobs, f"evaluate {folder.name}", run=read[reader.id]
+                    )
+                    reader = replace(reader, turns=own)
                 reader.check()
                 found = asyncio.run(_all({name: papers[name] for name in gold}, work, reader))
                 words = {name: said(found[name]) for name in gold}

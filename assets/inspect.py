@@ -12,16 +12,17 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from datetime import time as clock_time
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from assets import inspection_text
 from classifiers.examination import Examined, NotAsked, Source, examine
-from classifiers.models import NoSuchModel, model_for
+from classifiers.models import Classifier, NoSuchModel, model_for
 from classifiers.toolbox import Probes as Asking
 from pipeline import editions, reference
 from pipeline.corpus import Exclusion, PaperRecord, valid_arxiv_id
@@ -57,7 +58,11 @@ def command(arguments: argparse.Namespace) -> int:
     """Print what is found; code 1 with one message for what cannot be inspected, 2 for a source that holds no paper."""
     try:
         found, words = inspect(
-            arguments.paper, world=arguments.world, live=arguments.live, classifier=arguments.classifier
+            arguments.paper,
+            world=arguments.world,
+            live=arguments.live,
+            classifier=arguments.classifier,
+            store=arguments.store,
         )
     except (InspectError, NoSuchModel) as error:
         print(f"reclaim: {error}", file=sys.stderr)
@@ -68,17 +73,24 @@ def command(arguments: argparse.Namespace) -> int:
 
 
 def inspect(
-    paper: str, *, world: Path | None = None, live: bool = False, classifier: str = "embedded"
+    paper: str,
+    *,
+    world: Path | None = None,
+    live: bool = False,
+    classifier: str = "embedded",
+    store: str | None = None,
 ) -> tuple[Examined | Exclusion, str]:
-    """Examine one paper; returns what came out and how its links were asked.
+    """Examine one paper; returns what came out and how its links were asked. `store`: where a model's turns are kept,
+    if anywhere.
 
-    Raises InspectError for a paper that is not there, NoSuchModel for a classifier that is not.
+    Raises InspectError for a paper that is not there, NoSuchModel for a classifier that is not, Stopped for one that
+    may not be paid for.
     """
     place = Path(paper).expanduser()
     named = None if place.exists() else valid_arxiv_id(paper.removeprefix("arXiv:"))
     if not place.exists() and named is None:
         raise InspectError(f"{paper} is neither a folder, nor a file, nor an arXiv id (2401.01234); check its spelling")
-    reader, edition = model_for(classifier), editions.load(RULES)
+    reader, edition = _reader(classifier, store), editions.load(RULES)
     with _way(world, live=live or named is not None) as way:
         record, source = _local(place) if named is None else _listed(named[0], named[1], way)
         if isinstance(source, Exclusion):
@@ -92,6 +104,19 @@ def inspect(
             return Probes(record.arxiv_id, way.recorder, {}, facts, reference.walls())
 
         return asyncio.run(examine(record, source, probes, reader, edition)), way.words
+
+
+def _reader(name: str, store: str | None) -> Classifier:
+    reader = model_for(name)
+    reader.check()
+    if reader.endpoint is None or store is None:
+        return reader
+    from classifiers.turns import RecordedTurns
+    from pipeline.record import Record
+    from pipeline.store import Store
+
+    kept = Store.open(Path(store).expanduser().resolve())
+    return replace(reader, turns=partial(RecordedTurns, Record(kept.engine), kept.blobs, "inspect"))
 
 
 # -------------------------------------------------------------------------------------------------------- the world

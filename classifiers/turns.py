@@ -47,21 +47,27 @@ class MemoryTurns:
 
 @dataclass(frozen=True, slots=True)
 class RecordedTurns:
-    """Turns in the record, their answers among the blobs. `paper` and `edition`: who paid first."""
+    """Turns in the record, their answers among the blobs. `paper` and `edition`: who paid first. A reader that is held
+    against itself has turns of its own in each further `run`.
+    """
 
     record: Record
     blobs: Blobs
     edition: str
     paper: str
+    run: int = 1
+
+    def _own(self, key: str) -> str:
+        return key if self.run == 1 else digest(["run", self.run, key])
 
     def get(self, key: str) -> bytes | None:
-        turn = self.record.get_turn(key)
+        turn = self.record.get_turn(self._own(key))
         return None if turn is None else self.blobs.get(turn.response_sha256)
 
     def put(self, key: str, answer: bytes, model: str, cost: Spent) -> None:
         self.record.put_turn(
             Turn(
-                key=key,
+                key=self._own(key),
                 edition=self.edition,
                 paper=self.paper,
                 model=model,

@@ -24,6 +24,8 @@ from classifiers.models import Classifier, model_for
 from classifiers.said import Cost
 from classifiers.scorecard import Share, scorecard
 from classifiers.toolbox import Briefing
+from tests.bench.agent import ANSWER
+from tests.classifiers.fake_openai import Say, serving
 from tests.evaluation.conftest import make_gold
 
 Edit = Callable[[dict[str, Any]], dict[str, Any]]
@@ -163,3 +165,26 @@ def test_readings_of_other_papers_are_not_compared(both: Comparison) -> None:
     first, second = both.readings
     with pytest.raises(ValueError, match="same papers"):
         compare("gold", [first, replace(second, said={})])
+
+
+@pytest.mark.slow
+def test_a_models_readings_are_paid_for_once_in_a_store_and_once_more_for_each_repetition(
+    gold_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RECLAIM_ACCEPT", "unpriced")
+    answer = json.dumps(ANSWER)
+    with serving(lambda told: Say(calls=[("answer", answer)])) as fake:
+        name, store = f"openai:small@{fake.url}", str(tmp_path / "store")
+        told = ["--store", store, "evaluate", "--gold", str(gold_folder), "--classifier", name]
+        assert main(told) == 0
+        assert fake.asked == 2, "two of the three folders hold a paper"
+        first = capsys.readouterr().out
+        assert main(told) == 0
+        assert (fake.asked, capsys.readouterr().out) == (2, first)
+        for _ in range(2):
+            assert main([*told, "--repeat", "2"]) == 0
+            assert fake.asked == 4
+        source = str(gold_folder / "papers/lantern/src")
+        for _ in range(2):
+            assert main(["--store", store, "inspect", source, "--classifier", name]) == 0
+            assert fake.asked == 5
