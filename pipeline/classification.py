@@ -280,8 +280,8 @@ def _data_places(
     """Where one data set of the target may lie.
 
     A listed benchmark's home; else places that the paper links beside its name and places that carry its
-    name. Own collections may also lie in the paper's own places. Only probed places and links count: a name alone
-    blocks nothing.
+    name, if the paper prints it: a name that a classifier made up finds whatever carries it. Own collections may also
+    lie in the paper's own places. Only probed places and links count: a name alone blocks nothing.
     """
     if listed is not None and not word.custom:
         # Whoever uploads a copy under the same name is a stranger: only the listed home speaks.
@@ -298,9 +298,16 @@ def _data_places(
         if r.subject.startswith(("hf:dataset:", "url:", "github:")) and artifacts.names(word.name, r)
     }
     places = (beside | named) & (probed | {artifacts.subject(link.url) for link in paper.links})
+    if _plain(word.name) not in _plain(paper.text):
+        places = set[str]()
     if word.custom:
         places |= {s for s in owned if not s.startswith("hf:model:")}
     return frozenset(places)
+
+
+def _plain(text: str) -> str:
+    """Letters and digits alone, in one case: data sets are spelled with and without hyphens."""
+    return "".join(c for c in text.casefold() if c.isalnum())
 
 
 def _links(contexts: dict[Signal, Context], owned: Sequence[str], receipts: Sequence[Receipt]) -> dict[str, list[str]]:
