@@ -123,6 +123,10 @@ def _body(contents: Contents) -> Iterator[str]:
         "sh", "python score.py --paper ID --value 79.1%", "python score.py --results mine.jsonl --split eval"
     )
     yield ""
+    yield "Prove the whole release, from receipts to splits, the same way:"
+    yield ""
+    yield from _code("sh", "python verify.py")
+    yield ""
     yield (
         "Agents get `agent_view.jsonl`, line by line: an allow-list with a task text, without running configurations "
         'or evidence. A score says `within_bar`, `outside_bar` or `ungradeable`, never "reproduced".'
