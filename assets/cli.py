@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -35,6 +36,7 @@ def _user_errors() -> tuple[type[Exception], ...]:
     from pipeline.editions import EditionError
     from pipeline.ledger import LedgerError
     from pipeline.offline.values import WorldError
+    from pipeline.release.changelog import HistoryError
     from pipeline.release.publication import Refusal
     from pipeline.release.registration import RegistrationError
     from pipeline.sources.trouble import FetchError
@@ -42,7 +44,17 @@ def _user_errors() -> tuple[type[Exception], ...]:
 
     # A file or folder of the user's that is not there, or not what it should be: the message has its name.
     places = (FileNotFoundError, FileExistsError, NotADirectoryError, IsADirectoryError, PermissionError)
-    told = (CorpusError, EditionError, FetchError, LedgerError, Refusal, RegistrationError, StoreError, WorldError)
+    told = (
+        CorpusError,
+        EditionError,
+        FetchError,
+        HistoryError,
+        LedgerError,
+        Refusal,
+        RegistrationError,
+        StoreError,
+        WorldError,
+    )
     return (*told, Stopped, *places)
 
 
@@ -88,6 +100,20 @@ def _parser() -> argparse.ArgumentParser:
         "--double-reader", metavar="NAME", help="who reads twice (default: the edition's own by another seed)"
     )
     one.set_defaults(run=_build)
+
+    one = commands.add_parser("refresh", help="build a new edition, and tell how it differs from the last one")
+    one.add_argument("edition", help="shipped name or .toml file of the new edition")
+    one.add_argument(
+        "--from",
+        dest="previous",
+        required=True,
+        metavar="PREVIOUS",
+        help="the last edition, or a folder of its release",
+    )
+    one.add_argument(
+        "--cutoff", action="append", type=_month, metavar="YYYY-MM", help="count the rows posted by a model's cutoff"
+    )
+    one.set_defaults(run=_refresh)
 
     one = commands.add_parser("plan", help="what a build will ask of whom: requests, hours, tokens, dollars, disk")
     one.add_argument("edition", nargs="?")
@@ -248,6 +274,12 @@ def _days(text: str) -> float:
     return days
 
 
+def _month(text: str) -> str:
+    if not re.fullmatch(r"20\d\d-(0[1-9]|1[0-2])", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"{text!r} is no month like 2025-06")
+    return text
+
+
 def _times(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 100:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of runs from 1 to 100")
@@ -329,6 +361,12 @@ def _register(arguments: argparse.Namespace) -> int:
     from assets import publish
 
     return publish.register(arguments)
+
+
+def _refresh(arguments: argparse.Namespace) -> int:
+    from assets import refresh
+
+    return refresh.command(arguments)
 
 
 def _drift(arguments: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets import approvals
+from assets import approvals, watch
 from assets.report import requests_of
 from assets.shop import EDITIONS, Shop
 from assets.stages import Stage, code_of, prints, stages, stale
@@ -32,7 +32,9 @@ def build_defs(shop: Shop | None = None) -> dg.Definitions:
                 description="Every stage of one edition, from the index to the frozen release.",
             ),
             approvals.record_audit_decision,
+            *watch.JOBS,
         ],
+        schedules=watch.SCHEDULES,
         sensors=[approvals.ledger_sensor],
         resources={"shop": shop or Shop()},
         executor=dg.in_process_executor,

@@ -208,22 +208,34 @@ def told(looked: Looked) -> list[str]:
     return lines
 
 
+def look_at(store: Store, named: str | Path, say: Say = to_stderr, world: Path | None = None) -> Looked:
+    """Look at a release by its name in the store or its folder, in the world that its edition was made in."""
+    from assets.verification import world_of
+
+    release = _place(store, Path(named))
+    edition = Edition.model_validate(_edition(release))
+    return look(store, release, world or world_of(edition, str(store.root)), say)
+
+
+def _place(store: Store, named: Path) -> Path:
+    found = named if (named / "edition.json").is_file() else store.releases / named.name
+    if not (found / "edition.json").is_file():
+        raise StoreError(f"{named} is no release: name its folder, or one in {store.releases}")
+    return found
+
+
+def _edition(release: Path) -> Json:
+    return json.loads((release / "edition.json").read_text(encoding="utf-8"))
+
+
 def command(arguments: argparse.Namespace) -> int:
     """Look at a release, or put the errata that a person accepts into the ledger of its edition."""
-    from assets.verification import world_of
     from assets.workplace import store_root
-    from pipeline import editions
 
     store = Store.open(store_root(arguments.store))
-    release = arguments.release if arguments.release.is_dir() else store.releases / arguments.release.name
-    if not (release / "edition.json").is_file():
-        raise StoreError(f"{arguments.release} is no release: name its folder, or one in {store.releases}")
-    told_by = json.loads((release / "edition.json").read_text(encoding="utf-8"))
     if arguments.accept is not None:
-        return _accept(store, told_by["name"], arguments)
-    edition = editions.Edition.model_validate(told_by)
-    looked = look(store, release, arguments.world or world_of(edition, arguments.store))
-    print("\n".join(told(looked)))
+        return _accept(store, _edition(_place(store, arguments.release))["name"], arguments)
+    print("\n".join(told(look_at(store, arguments.release, world=arguments.world))))
     return 0
 
 

@@ -148,7 +148,7 @@ def _missing(before: Mapping[str, Json], after: Mapping[str, Json], pinned: Rece
     A kind of thing that is gone from the head always counts; single files do where no frozen revision keeps them. What
     could not be seen now is not missing.
     """
-    unseen = set(after.get("unseen") or ())
+    unseen = set(_names(after, "unseen"))
     if after.get("tree_truncated") or "tree" in unseen:
         return []
     blind = {f"{part}_open" for part in unseen} | ({"release_assets"} if "releases" in unseen else set())
@@ -192,7 +192,7 @@ def _read_again(then: Receipt, now: Receipt) -> str:
         return ""  # a commit names the bytes of a repository
     before, after = then.facts, now.facts
     same = all(before.get(f) == after.get(f) for f in ("file", "size", "data_open", "weights_open", "links"))
-    opened = [*(before.get("data_open") or ()), *(before.get("weights_open") or ())] or [before.get("file")]
+    opened = [*_names(before, "data_open"), *_names(before, "weights_open")] or [before.get("file")]
     other = then.exchanges[-1:] != now.exchanges[-1:] and len(then.exchanges) == len(now.exchanges)
     return str(opened[-1]) if same and other and opened[-1] else ""
 
