@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
@@ -29,7 +30,7 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
-from classifiers.budget import Purse, Spent, worst
+from classifiers.budget import Purse, Spent, Stopped, worst
 from classifiers.prices import Price
 from pipeline.editions import EditionError, LanguageModel
 from pipeline.sources.clocks import Clock
@@ -131,20 +132,16 @@ class Endpoint:
 
     def cost(self, response: ModelResponse) -> Spent:
         """What an answer took, by the table's price."""
-        usage = response.usage
-        measured = bool(usage.input_tokens or usage.output_tokens)
-        price = self.price
+        usage, price = response.usage, self.price
+        read, written = usage.input_tokens, usage.output_tokens
+        hits, stored = usage.cache_read_tokens, usage.cache_write_tokens
         return Spent(
             requests=1,
-            input_tokens=usage.input_tokens,
-            output_tokens=usage.output_tokens,
-            cached_tokens=usage.cache_read_tokens,
-            micro_usd=0
-            if price is None
-            else price.micro_usd(
-                usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens
-            ),
-            unmeasured=0 if measured else 1,
+            input_tokens=read,
+            output_tokens=written,
+            cached_tokens=hits,
+            micro_usd=0 if price is None else price.micro_usd(read, written, hits, stored),
+            unmeasured=0 if read or written else 1,
         )
 
     def ahead(self, messages: list[ModelMessage], parameters: ModelRequestParameters) -> Spent:
@@ -194,13 +191,33 @@ class Endpoint:
 
 @dataclass(init=False)
 class PatientModel(WrapperModel):
-    """Asks until the endpoint answers, waits on the injected clock, and pays for every attempt from the purse."""
+    """Asks until the endpoint answers, waits on the injected clock, and pays for every attempt from the purse.
+
+    Until one answer has come, one turn is under way and no more: a backend that tells no usage is paid for once.
+    """
 
     def __init__(self, wrapped: Model, endpoint: Endpoint) -> None:
         super().__init__(wrapped)
         self.endpoint = endpoint
+        self.first, self.known = asyncio.Lock(), False
 
     async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        asked = (messages, model_settings, model_request_parameters)
+        if self.known:
+            return await self._patiently(*asked)
+        async with self.first:
+            if not self.known:
+                response = await self._patiently(*asked)
+                self.known = True
+                return response
+        return await self._patiently(*asked)
+
+    async def _patiently(
         self,
         messages: list[ModelMessage],
         model_settings: ModelSettings | None,
@@ -216,6 +233,8 @@ class PatientModel(WrapperModel):
                 response = await self.wrapped.request(messages, model_settings, model_request_parameters)
                 taken = one.cost(response)
                 one.answered += 1
+                with suppress(Stopped):  # the turn is paid for and kept; the run's next one is not asked
+                    one.purse.measured(one.address.name, taken)
                 return response
             except (ModelAuthenticationError, ModelNotFoundError, ModelQuotaExceededError) as fault:
                 raise one.purse.stop("endpoint_refused", _refused(one, fault)) from None

@@ -194,8 +194,13 @@ class Kill:
 
     @property
     def paid_twice(self) -> int:
-        """Turns that were kept and asked again all the same: what was answered and never arrived is not ours."""
-        return self.answered_in_all - self.distinct - (self.answered - self.kept)
+        """Recorded turns that were asked again all the same."""
+        return self.answered_in_all - self.distinct - self.lost
+
+    @property
+    def lost(self) -> int:
+        """Turns that were answered and not yet recorded when the kill came: they are asked, and paid for, again."""
+        return self.answered - self.kept
 
 
 def kill_half_way(folder: Path, papers: int, in_flight: int) -> Kill:
@@ -250,7 +255,7 @@ def main(papers: int, in_flight: int) -> None:
         print(f"loop overhead: {median(ratios):.2f} times the bare loop")
     with TemporaryDirectory() as name:
         print(kill := kill_half_way(Path(name), papers, in_flight))
-        print(f"paid twice after a kill half-way: {kill.paid_twice}")
+        print(f"after a kill half-way {kill.paid_twice} recorded turns were paid for twice, and {kill.lost} in flight")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from classifiers import prices
 from classifiers.agent import run_episode
 from classifiers.budget import Account, Budget, BudgetError, Purse, Spent, Stopped, accepted, from_environment, worst
+from classifiers.models import Classifier
 from classifiers.prices import PriceError
 from classifiers.toolbox import Limits
 from tests.classifiers.fake_openai import Say, serving, tools, turns
@@ -179,6 +180,23 @@ def test_a_backend_that_tells_no_usage_is_asked_once_and_not_a_second_time() -> 
             assert fake.asked == 1
         episode = reader.read(reader.classifier(accepted=frozenset({"unmeasured"})))
         assert (episode.exit_reason, episode.account["unmeasured_turns"]) == ("natural", 4)
+
+
+def test_a_backend_that_tells_no_usage_is_paid_for_once_however_many_papers_wait_for_it() -> None:
+    async def many(classifier: Classifier) -> list[Any]:
+        async def one(number: int) -> Any:
+            paper = replace(paper_input(SOURCE), record=f"2501.{number:05d}")
+            return await run_episode(paper, FakeProbes(places()), classifier, Limits())
+
+        return await asyncio.gather(*(one(n) for n in range(12)), return_exceptions=True)
+
+    for usage in (None, (0, 0)):
+        with serving(lambda told, usage=usage: replace(answering(told), usage=usage, after=0.05)) as fake:  # type: ignore[misc]
+            ended = asyncio.run(many(Reader(fake).classifier()))
+            assert fake.asked == 1
+        stopped = [one for one in ended if isinstance(one, Stopped)]
+        assert len(stopped) == 11
+        assert {one.reason for one in stopped} == {"no_usage"}
 
 
 @pytest.mark.slow
