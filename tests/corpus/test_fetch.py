@@ -179,8 +179,8 @@ def test_a_search_that_was_empty_under_load_finds_its_paper_later(tmp_path: Path
 @pytest.mark.parametrize(
     ("status", "body", "state"),
     [
-        (200, gzip.compress(b"\\documentclass{article}"), "here"),
-        (200, gzip.compress(b"x" * 9000)[:-9], "undetermined"),
+        (200, gzip.compress(b"\\documentclass{article}", mtime=0), "here"),
+        (200, gzip.compress(b"x" * 9000, mtime=0)[:-9], "undetermined"),
         (200, b"", "undetermined"),
         (404, b"none", "undetermined"),
         (410, b"", "undetermined"),
