@@ -2,7 +2,8 @@
 
 Tokens by the fixed rule of `classifiers.prompt.tokens` (no tokenizer, no network). Two published prompts are counted:
 as this project can send it (`prompt = "published"`: rendered text and all LaTeX), and with the LaTeX alone, which is
-less. Instructions are counted on both sides: ours are task and guide; the published ones had 25,019 characters.
+less. Instructions are counted on both sides: ours are task and guide; the published ones had 25,019 characters. Ours
+lists every link with what the link check said, here that nobody answered.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from classifiers import prompt  # noqa: E402
+from classifiers.linkcheck import check  # noqa: E402
 from classifiers.toolbox import Desk, Limits, PaperInput  # noqa: E402
 from pipeline.editions import LanguageModel  # noqa: E402
 from pipeline.paper import NoPaper, read  # noqa: E402
+from tests.classifiers.toys import FakeProbes  # noqa: E402
 
 PUBLISHED_INSTRUCTIONS = 25_019 // 4
 """Tokens: their prompt's characters by the usual four a token, as their text is not ours to count."""
@@ -31,9 +34,9 @@ def measure(folder: Path, room: int) -> tuple[int, int, int, int, tuple[str, ...
     files = {p.relative_to(source).as_posix(): p.read_bytes() for p in sorted(source.rglob("*")) if p.is_file()}
     paper = read(files)
     given = PaperInput(record=folder.name, bundle="", paper=paper, latex=prompt.latex_of(files))
-    desk = Desk(given=given, probes=None, limits=Limits())  # type: ignore[arg-type]
-    told = prompt.tokens(prompt.instructions())
-    ours, whole = prompt.message(desk, (), room), prompt.message(desk, (), 10**9)
+    desk = Desk(given=given, probes=FakeProbes(), limits=Limits())
+    told, linked = prompt.tokens(prompt.instructions()), check(desk)
+    ours, whole = prompt.message(desk, linked, room), prompt.message(desk, linked, 10**9)
     theirs = prompt.tokens(prompt.published(desk).text) + PUBLISHED_INSTRUCTIONS
     bare = theirs - prompt.tokens(paper.text)
     return told + prompt.tokens(ours.text), theirs, bare, told + prompt.tokens(whole.text), ours.cut
@@ -54,9 +57,8 @@ def main(papers: Path, room: int) -> None:
             f"{folder.name:30} {ours:7} {theirs:7} {bare:7} {whole:7}  {ratios[-1]:9.0%} {bares[-1]:10.0%}  "
             f"{'; '.join(cut)[:90]}"
         )
-    print(
-        f"median {median(ratios):.0%} of the published prompt, {median(bares):.0%} of its LaTeX alone; room {room} tokens"
-    )
+    told = f"{median(ratios):.0%} of the published prompt, {median(bares):.0%} of its LaTeX alone"
+    print(f"median {told}; room {room} tokens")
     print(f"all papers together: {sums[0] / sums[1]:.0%} and {sums[0] / sums[2]:.0%}")
     print(f"at most 40 %: {sum(r <= 0.4 for r in ratios)} of {len(ratios)} papers")
 
