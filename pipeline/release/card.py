@@ -42,10 +42,13 @@ def _front(contents: Contents) -> Iterator[str]:
     yield from ("- reproducibility", "- benchmark", "- agents", "- machine-learning-papers")
     yield from ("size_categories:", f"- {_size(len(contents.rows))}")
     yield "configs:"
+    # A table without rows is not listed: `datasets` cannot load an empty split.
+    splits = {split: name for split, name in SPLITS.items() if contents.lines[split]}
+    sides = [table for table in SIDE_TABLES if contents.lines[table]]
     yield from ("- config_name: default", "  default: true", "  data_files:")
-    for split, name in SPLITS.items():
+    for split, name in splits.items():
         yield from (f"  - split: {name}", f"    path: {split}.parquet")
-    for table in SIDE_TABLES:
+    for table in sides:
         yield from (
             f"- config_name: {table}",
             "  data_files:",
@@ -53,8 +56,8 @@ def _front(contents: Contents) -> Iterator[str]:
             f"    path: {table}.parquet",
         )
     yield "dataset_info:"
-    yield from _info("default", "eval", {name: contents.lines[split] for split, name in SPLITS.items()})
-    for table in SIDE_TABLES:
+    yield from _info("default", "eval", {name: contents.lines[split] for split, name in splits.items()})
+    for table in sides:
         yield from _info(table, table, {SIDE_SPLIT: contents.lines[table]})
     yield "---"
 

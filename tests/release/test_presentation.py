@@ -70,6 +70,14 @@ def test_every_number_of_the_card_is_one_of_the_frozen_data(shown: Contents) -> 
     assert sorted(set(numbers) - known_numbers(shown)) == []
 
 
+def test_a_table_without_rows_is_no_config_since_no_reader_could_load_it(shown: Contents) -> None:
+    empty = replace(shown, lines={**shown.lines, "figures": [], "dev": []})
+    for front, listed in ((card(empty).split("---\n", 2)[1], False), (card(shown).split("---\n", 2)[1], True)):
+        assert ("config_name: figures" in front) is listed
+        assert ("validation" in front) is listed
+        assert "config_name: receipts" in front
+
+
 def test_a_wrong_number_in_the_card_would_be_seen(shown: Contents) -> None:
     wrong = replace(shown, funnel={**shown.funnel, "index": 31})
     assert "31" in card(wrong)
