@@ -45,7 +45,7 @@ def check(work: Workplace, previous: Path) -> None:
             f"{previous.name} is of {last['name']} itself; a new edition has a name of its own (`reclaim build "
             f"{last['name']} --refresh` renews this one)"
         )
-    if last["as_of"] >= work.edition.as_of.isoformat() and not work.offline:
+    if last["as_of"] >= work.edition.as_of.isoformat():
         raise EditionError(
             f"edition {work.edition.name} is as of {work.edition.as_of}, not after {last['as_of']}, the day of "
             f"{previous.name}: its evidence would be that edition's; set a later `as_of`"

@@ -182,7 +182,7 @@ class Workplace:
             self.store,
             self.clock,
             run=self.run,
-            epoch=f"{self._line}{digest([self.world_print, self.sources_print])[:32]}",
+            epoch=f"{self._line}{digest([self.world_print, self.sources_print, self.edition.as_of.isoformat()])[:32]}",
             transport=transport,
             second_look_hours=self.edition.second_look_hours,
             again=again,

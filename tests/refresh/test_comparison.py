@@ -174,7 +174,7 @@ def test_an_edition_is_no_successor_of_itself_nor_of_a_later_day(tmp_path: Path)
     place = frozen(Store(tmp_path), "neurips-2025-v1", name="neurips-2025", as_of="2025-12-01")
 
     def work(name: str, day: date) -> Any:
-        return SimpleNamespace(edition=SimpleNamespace(name=name, as_of=day), offline=False)
+        return SimpleNamespace(edition=SimpleNamespace(name=name, as_of=day))
 
     with pytest.raises(EditionError, match="--refresh"):
         refresh.check(work("neurips-2025", date(2026, 12, 1)), place)
