@@ -99,5 +99,5 @@ def run(work: Workplace, previous: str, cutoffs: list[str]) -> tuple[End, Path |
     end = build(work)
     if end.release is None:
         return end, None
-    asked = work.record.totals(work.run).all.requests
+    asked = work.record.asked(work.recorder().epoch)
     return end, write(work.store, last, end.release, cutoffs, asked)

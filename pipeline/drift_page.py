@@ -18,7 +18,8 @@ _GROUPS: Mapping[str, tuple[str, str]] = {
     "as it was": ("#2f6f9f", ""),
     "not reached": ("#b0483f", "///"),
     "something else there": ("#c7812b", "..."),
-    "another name or licence": ("#8a4f7d", ""),
+    "other name, licence, state": ("#8a4f7d", ""),
+    "open by now": ("#7fae5a", "\\\\\\"),
     "undetermined": ("#c9c9c9", "xx"),
 }
 """Hatched too: colour alone tells nothing to some, and in print."""
@@ -26,7 +27,8 @@ _GROUP: Mapping[str, str] = {
     "same": "as it was",
     **dict.fromkeys((Way.GONE, Way.GATED, Way.REVISION_GONE, Way.UNREACHABLE), "not reached"),
     **dict.fromkeys((Way.FILES_MISSING, Way.BYTES, Way.SIZE, Way.MOVED), "something else there"),
-    **dict.fromkeys((Way.LICENCE, Way.RENAMED, Way.OPENED, Way.REACHABLE, Way.ARCHIVED), "another name or licence"),
+    **dict.fromkeys((Way.LICENCE, Way.RENAMED, Way.ARCHIVED), "other name, licence, state"),
+    **dict.fromkeys((Way.OPENED, Way.REACHABLE), "open by now"),
     Way.UNDETERMINED: "undetermined",
 }
 
@@ -39,7 +41,8 @@ def page(runs: Sequence[Mapping[str, Json]]) -> str:
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     ways = [way for way in ("same", *map(str, Way)) if any(way in run["counts"] for run in runs)]
     drifted = [link for link in runs[-1]["links"] if link["found"]]
-    plot = inline(svg(lambda axes: _history(axes, runs), 2.6, (0.08, 0.24, 0.9, 0.6)))
+    drifted.sort(key=lambda link: (ways.index(link["way"]), link["subject"]))
+    plot = inline(svg(lambda axes: _history(axes, runs), 2.9, (0.08, 0.31, 0.9, 0.55)))
     return environment.from_string(template).render(runs=runs, last=runs[-1], ways=ways, drifted=drifted, plot=plot)
 
 
@@ -56,4 +59,4 @@ def _history(axes: Axes, runs: Sequence[Mapping[str, Json]]) -> None:
     axes.set_xticks(range(len(runs)), [run["day"] for run in runs], rotation=45, ha="right")
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("links")
-    axes.legend(frameon=False, ncols=5, loc="upper left", bbox_to_anchor=(-0.06, 1.26), fontsize=8, columnspacing=1)
+    axes.legend(frameon=False, ncols=6, loc="upper left", bbox_to_anchor=(-0.09, 1.26), fontsize=7, columnspacing=0.8)

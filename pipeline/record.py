@@ -293,6 +293,12 @@ class Record:
             text = connection.execute(query).scalar()
         return None if text is None else unstamp(text)
 
+    def asked(self, epoch: str) -> int:
+        """How many answers were had in an epoch, by however many runs."""
+        query = sa.select(sa.func.count()).select_from(sightings).where(sightings.c.epoch == epoch)
+        with self.engine.connect() as connection:
+            return int(connection.execute(query).scalar() or 0)
+
     def seen_span(self, ids: Sequence[str]) -> tuple[datetime, datetime] | None:
         """First and last sighting of these exchanges, for the age of a receipt. None where none was ever seen."""
         query = sa.select(sa.func.min(sightings.c.seen_at), sa.func.max(sightings.c.seen_at)).where(

@@ -105,5 +105,6 @@ def test_a_new_edition_is_built_and_set_beside_the_last_one(
     assert report["before"]["edition"] == "tiny"
     assert report["after"]["edition"] == "tiny-2026"
     assert report["artifacts"] == []
+    assert report["requests"]["asked"] >= report["requests"]["after"], "it asked for its own evidence"
     assert sum(report["contamination"]["2025-06"]["eval"].values()) == report["after"]["counts"]["eval"]
     assert (folder / "report.html").read_text().startswith("<!doctype html>")
