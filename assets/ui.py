@@ -15,7 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assets import audit, bundles, classification
+from assets import audit, bundles, classification, second_looks
+from assets.stages import read_rows
 from assets.workplace import Workplace, store_root, workplace
 from audit_ui.given import Given, Guide, Pool
 from pipeline import reference
@@ -86,9 +87,11 @@ def pool_of(work: Workplace) -> Callable[[], Pool]:
 
 def _print(work: Workplace) -> str:
     """Which tables these are. A table is renamed into its place whole, so its time and size tell it from the next."""
-    places = [work.store.table_path(work.edition.name, name) for name in ("bundles", "rows", "receipts", "selection")]
+    needed = [work.store.table_path(work.edition.name, name) for name in ("bundles", "rows", "receipts", "selection")]
+    looks = [work.store.table_path(work.edition.name, name) for name in ("disagreements", "double_reads")]
     try:
-        return " ".join(f"{s.st_mtime_ns}.{s.st_size}.{s.st_ino}" for s in (place.stat() for place in places))
+        states = [place.stat() for place in (*needed, *filter(Path.is_file, looks))]
+        return " ".join(f"{s.st_mtime_ns}.{s.st_size}.{s.st_ino}" for s in states)
     except FileNotFoundError as missing:
         raise StoreError(
             f"edition {work.edition.name} has no pool to audit yet ({missing.filename}); run `reclaim build` first"
@@ -105,9 +108,17 @@ def _pool(work: Workplace, print_: str) -> Pool:
         print=print_,
         rows=tuple(audit.pool(work)),
         sample=tuple(classification.derivations(work)),
-        receipts=classification.receipts_of(work),
+        receipts={**_double_receipts(work), **classification.receipts_of(work)},
+        disagreements=tuple(second_looks.disagreements_of(work)),
         paper=paper,
     )
+
+
+def _double_receipts(work: Workplace) -> dict[str, Receipt]:
+    """What double reads rest on: to be seen beside what they propose."""
+    if work.store.table_print(work.edition.name, "double_read_receipts") is None:
+        return {}
+    return {row["id"]: Receipt.from_json(row) for row in read_rows(work, "double_read_receipts")}
 
 
 def recheck(work: Workplace, receipt: Receipt) -> Receipt:

@@ -54,6 +54,7 @@ def _values(site: Site, row: Derivation, notice: str = "", draft: dict[str, Any]
         "said": {q: _said(q, fold(entries), row.row_hash) for q in open_},
         "work": work,
         "receipts": receipts,
+        "differing": [d for d in desk.pool.disagreements if d.arxiv_id == row.arxiv_id],
         "verdicts": {q: verdict(row, q) for q in open_},
         "after": {q: last.id if (last := last_of(ADJUDICATION, q, raw)) else "" for q in open_},
         "settled": [e for e in fold(entries) if e.kind == "adjudicate" and e.row_hash == row.row_hash],
@@ -95,7 +96,7 @@ def _settle(site: Site, me: Account, row: Derivation, question: Question, form: 
     if not why:
         raise Refused(422, "An adjudication needs a reason.")
     known = site.desk.pool.receipts
-    evidence = [i for i in form.getlist("evidence") if isinstance(i, str) and i in row.inputs.receipts]
+    evidence = [i for i in form.getlist("evidence") if isinstance(i, str) and i in row.inputs.citable]
     said = corrections.value(form, question, row, site.desk.pool, site.given.edition)
     settles, value = question, said
     if said == CANNOT_TELL:

@@ -64,7 +64,7 @@ def _answer(site: Site, me: Account, row: Derivation, question: Question, form: 
         raise Refused(409, "This question is not open to you now.")
     value = corrections.value(form, question, row, site.desk.pool, site.given.edition)
     why = text_of(form, "why")
-    evidence = [i for i in form.getlist("evidence") if isinstance(i, str) and i in row.inputs.receipts]
+    evidence = [i for i in form.getlist("evidence") if isinstance(i, str) and i in row.inputs.citable]
     if needs_reason(reading, question, value):
         if not why:
             raise Refused(422, "This says other than the row. Say why, in a sentence.")
@@ -233,7 +233,7 @@ def recheck(site: Site, request: Request, me: Account, form: FormData) -> Respon
     """Make a receipt's call again, now, and show what differs. Changes nothing about the row."""
     row = site.desk.pool.row(request.path_params["paper"])
     receipt = site.desk.pool.receipts.get(text_of(form, "receipt", 64))
-    if row is None or receipt is None or receipt.id not in row.inputs.receipts:
+    if row is None or receipt is None or receipt.id not in row.inputs.citable:
         return site.message(request, me, 404, "This paper has no such receipt.")
     try:
         now = site.given.recheck(receipt)

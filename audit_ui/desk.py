@@ -19,6 +19,7 @@ from audit_ui.flow import BLIND, PROPOSED, Reading, reading
 from audit_ui.given import Given, Pool
 from pipeline import compute
 from pipeline.accounts import Account, Accounts
+from pipeline.agreement import Measurement, measure
 from pipeline.assignments import FIRST, SECOND, Assignments, Place, conflicts, latest, next_for
 from pipeline.audit import Audited, audit, replay
 from pipeline.deciding import Deciding
@@ -77,6 +78,7 @@ class Line:
     disputed: bool
     answered: int
     asked: int
+    differs: bool
 
 
 class Places(dict[tuple[str, int], Place]):
@@ -99,6 +101,7 @@ class Desk:
         self._by_paper: defaultdict[str, list[Entry]] = defaultdict(list)
         self._by_who: defaultdict[str, list[tuple[Any, Event]]] = defaultdict(list)
         self._papers, self._scopes = Kept(800), Kept(2)
+        self._measured = Kept(2)
         self._audited, self._readings = Kept(2000), Kept(10_000)
         self._folded, self._counted = Kept(2000), Kept(2000)
         self._pool: Pool | None = None
@@ -248,6 +251,13 @@ class Desk:
             return ()
         return tuple(q for q, s in state.open.items() if s == "disputed")
 
+    def agreement(self) -> Measurement:
+        """How far blind readers of the pool's rows agree, as of the decisions so far."""
+        rows = {row.arxiv_id: row.row_hash for row in self.pool.rows}
+        key = (self.pool.print, sum(map(len, list(self._by_paper.values()))))
+        seed = self.given.edition.seed
+        return self._measured.get(key, lambda: measure(rows, fold(self.all_entries()), seed))
+
     # The queue
 
     def line(self, me: Account, row: Derivation, places: Places) -> Line:
@@ -273,6 +283,7 @@ class Desk:
             disputed=bool(disputed),
             answered=sum(own.mark(q) in ("blind", "answered", "unsure", "settled") for q in own.questions),
             asked=len(own.questions),
+            differs=any(one.arxiv_id == row.arxiv_id for one in self.pool.disagreements),
         )
 
     def progress(self, places: Places) -> Progress:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from pipeline.derivation import Derivation
+from pipeline.disagreements import Disagreement
 from pipeline.editions import Edition
 from pipeline.evidence import Receipt
 from pipeline.paper import Paper
@@ -25,6 +26,8 @@ class Pool:
     receipts: Mapping[str, Receipt]
     paper: Callable[[str], Paper]
     """Read a paper's source by arXiv id. May take a second."""
+    disagreements: tuple[Disagreement, ...] = ()
+    """Where second looks and double reads say other than a row, what to look at first in front."""
 
     def row(self, paper: str) -> Derivation | None:
         return next((row for row in self.rows if row.arxiv_id == paper), None)

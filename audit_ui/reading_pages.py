@@ -11,17 +11,16 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from audit_ui import show
 from audit_ui.desk import Line
-from audit_ui.flow import SHORT, Reading, next_question
+from audit_ui.flow import PROPOSED, SHORT, Reading, next_question
 from audit_ui.security import INERT
 from audit_ui.site import Site
 from pipeline import calibration
 from pipeline.accounts import Account
-from pipeline.agreement import measure
 from pipeline.assignments import Taken
 from pipeline.audit import support, verdict
 from pipeline.calibration import accuracy
 from pipeline.derivation import Derivation
-from pipeline.events import NEEDS, SIGNALS, Question, fold
+from pipeline.events import NEEDS, SIGNALS, Question
 from pipeline.evidence import Signal
 from pipeline.store import StoreError
 
@@ -31,7 +30,9 @@ MAX_BODY = 1_000_000
 def queue(site: Site, request: Request, me: Account) -> Response:
     desk = site.desk
     places = desk.places()
-    lines = [desk.line(me, row, places) for row in desk.pool.rows]
+    first = {one.arxiv_id: n for n, one in reversed(list(enumerate(desk.pool.disagreements)))}
+    rows = sorted(desk.pool.rows, key=lambda row: first.get(row.arxiv_id, len(first)))
+    lines = [desk.line(me, row, places) for row in rows]
     wanted = {name: request.query_params.get(name, "") for name in ("tier", "band", "show")}
     shown = [line for line in lines if _fits(line, wanted)]
     return site.page(
@@ -114,6 +115,12 @@ def panel(site: Site, me: Account, row: Derivation, asked: str | None = None, **
         "label": row.label(Signal(question)) if question in SIGNALS and reading.revealed else None,
         "supporting": _supporting(reading, question, site),
         "doubts": desk.shown(row).doubts,
+        "differing": [
+            one
+            for one in desk.pool.disagreements
+            # What another reading says of a question that is answered blind waits as the verdict does.
+            if one.arxiv_id == row.arxiv_id and (one.question in PROPOSED or reading.revealed)
+        ],
         "bar": show.bar_words(target) if target else "",
         "parts": [show.part_words(part) for part in row.inputs.compute],
         "band": desk.band(row),
@@ -220,13 +227,12 @@ def agreement(site: Site, request: Request, me: Account) -> Response:
     if not me.adjudicates:
         return site.message(request, me, 403, "Agreement is shown to adjudicators: a blind reader must not see it.")
     desk = site.desk
-    rows = {row.arxiv_id: row.row_hash for row in desk.pool.rows}
     return site.page(
         request,
         "agreement.html",
         me,
-        measured=measure(rows, fold(desk.all_entries()), site.given.edition.seed),
+        measured=desk.agreement(),
         accuracy=accuracy(site.calibrations.answers()),
-        short=SHORT,
+        alone=desk.alone(),
         progress=desk.progress(desk.places()),
     )

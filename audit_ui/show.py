@@ -152,11 +152,12 @@ class ReceiptView:
     exchanges: tuple[ExchangeView, ...]
     stranger: bool
     own: bool
+    second_look: bool
 
 
 def receipts(store: Store, row: Derivation, known: Mapping[str, Receipt]) -> dict[str, ReceiptView]:
-    """Every receipt of a row's episode by id, in call order."""
-    mine = [known[i] for i in row.inputs.receipts if i in known]
+    """Every receipt of a row that a person may cite, by id: its episode's in call order, then those of second looks."""
+    mine = [known[i] for i in row.inputs.citable if i in known]
     sent = _exchanges(store, [e for r in mine for e in r.exchanges])
     return {r.id: view(r, sent, row) for r in mine}
 
@@ -177,6 +178,7 @@ def view(receipt: Receipt, sent: Mapping[str, tuple[Exchange, str]], row: Deriva
         exchanges=tuple(_exchange(*sent[e]) for e in receipt.exchanges if e in sent),
         stranger=not receipt.facts.get("authenticated"),
         own=receipt.subject in places,
+        second_look=receipt.id not in row.inputs.receipts,
     )
 
 
@@ -254,7 +256,7 @@ def _exchanges(store: Store, ids: Sequence[str]) -> dict[str, tuple[Exchange, st
 
 def bodies(store: Store, row: Derivation, known: Mapping[str, Receipt]) -> set[str]:
     """Hashes of the bodies behind a row's receipts: no other blob is shown beside this paper."""
-    sent = _exchanges(store, [e for i in row.inputs.receipts if i in known for e in known[i].exchanges])
+    sent = _exchanges(store, [e for i in row.inputs.citable if i in known for e in known[i].exchanges])
     return {exchange.body_sha256 for exchange, _ in sent.values() if exchange.body_sha256}
 
 
@@ -268,7 +270,7 @@ def for_signal(signal: Signal, row: Derivation, known: Mapping[str, Receipt]) ->
     search = {Signal.CODE: "search:github"}.get(signal, "search:hub")
     mine: list[str] = []
     others: list[str] = []
-    for id_ in dict.fromkeys(row.inputs.receipts):
+    for id_ in row.inputs.citable:
         if id_ in known:
             near = known[id_].subject in places or known[id_].subject.startswith(search)
             (mine if near else others).append(id_)
@@ -312,6 +314,11 @@ def value_words(question: str, value: Json) -> str:
     if isinstance(value, int | float):
         return f"{value:g} H100-hours"
     return {"not_needed": "not applicable", "cannot_tell": "cannot tell"}.get(value, str(value))
+
+
+def said(question: str, canonical: str) -> str:
+    """A counted answer, which agreement keeps as canonical JSON."""
+    return value_words(question, json.loads(canonical))
 
 
 def difference(before: Receipt, now: Receipt) -> list[tuple[str, str, str]]:

@@ -57,7 +57,7 @@ def _templates() -> Environment:
     made = Environment(
         loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    made.globals.update(titles=flow.TITLES, short=flow.SHORT, value_words=show.value_words)
+    made.globals.update(titles=flow.TITLES, short=flow.SHORT, value_words=show.value_words, said=show.said)
     made.filters["size"] = _size
     return made
 

@@ -17,4 +17,4 @@ def test_the_page_shows_agreement_of_blind_readers_and_who_knows_the_guide(world
     assert f"Two people answered 1 of {len(world.papers)} rows" in text
     assert "100.0 %" in text
     assert "undefined" in text
-    assert "true 100 %" in text
+    assert "yes 100 %" in text

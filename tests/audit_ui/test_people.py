@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from audit_ui.flow import BLIND
 from pipeline.assignments import FIRST, SECOND
+from pipeline.disagreements import Disagreement
+from pipeline.evidence import Outcome
 from pipeline.ledger import verify_chain
 from tests.audit_ui.conftest import Person, World
 
@@ -178,3 +182,51 @@ def test_progress_and_time_left_follow_the_pace(world: World) -> None:
     assert progress.decided == 1
     left = progress.rows - 1 + progress.seconds_due
     assert progress.minutes_left == round(left * 27.5 / 60)
+
+
+def differing(world: World, paper: str) -> None:
+    """Two second looks at a row: one at its code, which is answered blind, one at its target."""
+    given = {"arxiv_id": paper, "look": "double read", "classifier": "another", "receipts": (), "reason": "seen"}
+    target = world.row(paper).inputs.target
+    assert target is not None
+    other = target.model_copy(update={"value": "12.3"}).model_dump(mode="json")
+    found = (
+        Disagreement(question="code_available", ours=True, theirs=False, **given),
+        Disagreement(
+            question="target", ours=None, theirs=other, cheaper=True, together={"hours": 0.25, "target": other}, **given
+        ),
+    )
+    world.pool = replace(world.pool, print="looked", disagreements=found)
+
+
+def test_where_another_reading_differs_comes_first_and_tells_of_blind_questions_only_afterwards(world: World) -> None:
+    ann, paper = world.person("ann"), world.papers[-1]
+    differing(world, paper)
+    rows = ann.browser.get("/").text.partition("<tbody>")[2].split("<tr>")[1:]
+    assert (paper in rows[0], "readings differ" in rows[0], "readings differ" in rows[1]) == (True, True, False)
+    page = ann.sees(paper)
+    assert "double read says corrected: 12.3 at 0.25 h" in page
+    assert "double read says no" not in page
+    for question in BLIND:
+        ann.agrees(paper, question)
+    assert "double read says no, the row yes" in ann.sees(paper)
+
+
+def test_a_decision_may_rest_on_what_a_second_look_found(world: World) -> None:
+    ann, paper = world.person("ann"), row_of(world, tier="Reimplement")
+    extra = replace(
+        next(iter(world.pool.receipts.values())), paper=paper, subject="github:lab/found", outcome=Outcome.AVAILABLE
+    )
+    look = {"look": "prober", "classifier": "another", "answered": True, "receipts": [extra.id]}
+    world.pool = replace(world.pool, receipts={**world.pool.receipts, extra.id: extra})
+    world.change(paper, looks=[look])
+    for question in BLIND:
+        if question == "code_available":
+            ann.says(paper, question, "yes")
+        else:
+            ann.agrees(paper, question)
+    assert "second look" in ann.sees(paper, "code_available")
+    said = ann.says(paper, "code_available", "yes", why="the second look found it", evidence=[extra.id])
+    assert said.status_code == 200
+    world.site.desk.fresh()
+    assert world.site.desk.entries(paper)[-1].event.evidence == [extra.id]
