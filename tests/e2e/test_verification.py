@@ -59,10 +59,12 @@ def test_every_receipt_of_a_release_is_replayed_without_a_network(
     (folder,) = finished.releases()
     capsys.readouterr()
     assert finished.run("verify", str(folder), "--evidence", str(pack), "--replay", "--json") == 0
-    checks = checks_of(report_of(capsys))
+    report = report_of(capsys)
+    checks = checks_of(report)
     assert checks[replay.CHECK]["checked"] == len(finished.rows("receipts")) > 20
     assert checks[READINGS]["checked"] >= len(finished.rows("rows")) > 5
     assert checks[replay.CHECK]["failures"] == checks[READINGS]["failures"] == []
+    assert {(label["derived"], label["replayed"]) for label in report["labels"]} == {(True, "replayed")}
 
 
 def test_an_episode_that_its_evidence_does_not_give_is_told_apart(finished: Tiny, pack: Path, tmp_path: Path) -> None:
