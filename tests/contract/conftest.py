@@ -283,6 +283,7 @@ supplement = "pdf"
     "github/lumen-lab/huge/repo.toml": "truncated = true\n"
     + "".join(f'[[files]]\npath = "part{n}/x.py"\nsize = 10\n' for n in range(6)),
     "github/lumen-lab/limited/repo.toml": "fail_first = {status = 403, times = 1, retry_after = 3}\n",
+    "github/lumen-lab/rationed/repo.toml": "fail_first = {status = 403, times = 1, retry_after = 3}\n",
     "github/lumen-lab/busy/repo.toml": "fail_first = {status = 429, times = 2, retry_after = 7}\n",
     "hf/models/lumen-lab/tideformer-base/repo.toml": """
 sha = "1111111111222222222233333333334444444444"

@@ -158,13 +158,13 @@ def test_nobody_is_answered_without_a_token(recorder):
 
 @OFFLINE
 def test_a_spent_budget_is_told_in_a_success_with_nothing_remaining(web):
-    body = {"query": '{ repository(owner: "lumen-lab", name: "limited") { name } }'}
+    body = {"query": '{ repository(owner: "lumen-lab", name: "rationed") { name } }'}
     answer = web.post("https://api.github.com/graphql", json=body, headers={"authorization": "Bearer x"})
     assert answer.status_code == 200
     assert answer.json()["errors"][0]["type"] == "RATE_LIMIT"
     assert answer.headers["x-ratelimit-remaining"] == "0"
     again = web.post("https://api.github.com/graphql", json=body, headers={"authorization": "Bearer x"})
-    assert again.json() == {"data": {"repository": {"name": "limited"}}}
+    assert again.json() == {"data": {"repository": {"name": "rationed"}}}
 
 
 @OFFLINE
