@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -22,6 +23,11 @@ CHROMIUM = [
 ]  # fmt: skip
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
+
+
+# A shared machine may stall any example; how fast things are is what tests/bench prints.
+settings.register_profile("shared", deadline=None)
+settings.load_profile("shared")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
