@@ -68,7 +68,12 @@ def decision(context: dg.OpExecutionContext, shop: dg.ResourceParam[Shop]) -> No
     context.log.info(f"{len(new)} answers recorded; paper {said['paper']} is now {_state(row)}")
 
 
-@dg.job(name=JOB, description="One decision of an audit, opened from the links of the pool.")
+@dg.job(
+    name=JOB,
+    description="One decision of an audit, opened from the links of the pool.",
+    # The form is all that can be filled in: no resource, executor or op of the run is open to the launchpad.
+    config=dg.ConfigMapping(config_schema=FORM, config_fn=lambda form: {"ops": {OP: {"config": form}}}),
+)
 def record_audit_decision() -> None:
     decision()
 
@@ -167,8 +172,7 @@ def _link(edition: str, row: Derivation, choice: str, **filled: Any) -> str:
         "who": "",
     }
     # JSON's scalars and lists are YAML's; one field a line, the person's name last, where the cursor goes.
-    fields = "".join(f"      {name}: {json.dumps(value)}\n" for name, value in said.items())
-    config = f"ops:\n  {OP}:\n    config:\n{fields}"
+    config = "\n".join(f"{name}: {json.dumps(value)}" for name, value in said.items())
     return f"/locations/{LOCATION}/jobs/{JOB}/playground/setup?config={quote(config, safe='')}"
 
 
@@ -279,7 +283,7 @@ def ledger_sensor(context: dg.SensorEvaluationContext, shop: dg.ResourceParam[Sh
     requests: list[dg.RunRequest] = []
     for edition in context.instance.get_dynamic_partitions(str(EDITIONS.name)):
         reach = Ledger(store.engine, edition).reach()
-        if reach != seen.get(edition, {}) and _derived(store, edition):
+        if reach != seen.get(edition, {}) and _ready(context.instance, store, edition):
             place = ".".join(f"{site}-{seq}" for site, seq in sorted(reach.items()))
             requests.append(dg.RunRequest(run_key=f"{edition}:{place}", partition_key=edition))
             seen[edition] = reach
@@ -288,12 +292,24 @@ def ledger_sensor(context: dg.SensorEvaluationContext, shop: dg.ResourceParam[Sh
     return dg.SensorResult(run_requests=requests, cursor=json.dumps(seen, sort_keys=True))
 
 
-def _derived(store: Store, edition: str) -> bool:
-    """Whether there is a pool, and nobody is at work on the edition: otherwise the next look will do."""
-    if store.table_print(edition, "selection") is None:
+def _ready(instance: dg.DagsterInstance, store: Store, edition: str) -> bool:
+    """Whether there is a pool, no earlier request is still under way, and no build holds the edition. Otherwise the
+    next look will do: two runs at once would fail on the edition's lock, and what the second saw be forgotten."""
+    under_way = dg.RunsFilter(statuses=list(_UNDER_WAY), tags={"dagster/partition": edition})
+    if store.table_print(edition, "selection") is None or instance.get_runs(under_way, limit=1):
         return False
+    if not (store.root / "locks" / f"{edition}.holder").exists():
+        return True  # the lock itself is asked only where somebody may hold it: a build that begins must not meet us
     try:
         with store.lock(edition):
             return True
     except StoreError:
         return False
+
+
+_UNDER_WAY = (
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+)

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from assets import approvals
-from assets.approvals import JOB, OP, RECORD, ledger_sensor
+from assets.approvals import JOB, RECORD, ledger_sensor
 from assets.build import instance
 from assets.definitions import Shop, build_defs
 from assets.shop import POOL_ROWS
@@ -63,13 +63,12 @@ def table(home: dg.DagsterInstance, asset: str) -> str:
 def links(text: str, paper: str) -> dict[str, dict[str, Any]]:
     """What each link of a paper fills in, by the link's name."""
     (line,) = [line for line in text.splitlines() if line.startswith(f"| {paper} ")]
-    config = {name: yaml.safe_load(unquote(url.split("config=")[1])) for name, url in LINK.findall(line)}
-    return {name: one["ops"][OP]["config"] for name, one in config.items()}
+    return {name: yaml.safe_load(unquote(url.split("config=")[1])) for name, url in LINK.findall(line)}
 
 
 def launch(kept: Tiny, home: dg.DagsterInstance, said: dict[str, Any]) -> dg.ExecuteInProcessResult:
     job = build_defs(Shop(root=kept.root)).resolve_job_def(JOB)
-    return job.execute_in_process(instance=home, run_config={"ops": {OP: {"config": said}}}, raise_on_error=False)
+    return job.execute_in_process(instance=home, run_config=said, raise_on_error=False)
 
 
 def cause(result: dg.ExecuteInProcessResult) -> str:
@@ -140,14 +139,17 @@ def test_what_cannot_be_is_refused_by_name_and_leaves_nothing(kept: Tiny, home: 
         {"value": True},
         {"why": {"env": "HOME"}},
         {"who": {"env": "HF_TOKEN"}},
+        {"resources": {"io_manager": {"config": {"base_dir": "/"}}}},
+        {"execution": {}},
+        {"ops": {}},
     ],
 )
 def test_the_launchpad_takes_nothing_but_what_an_auditor_says(changes: dict[str, Any]) -> None:
     job = build_defs().resolve_job_def(JOB)
     said = {"edition": "tiny", "paper": "x", "row_hash": "y", "decision": "approve", "who": "ada"}
-    assert dg.validate_run_config(job, {"ops": {OP: {"config": said}}})
+    assert dg.validate_run_config(job, said)
     with pytest.raises(dg.DagsterInvalidConfigError):
-        dg.validate_run_config(job, {"ops": {OP: {"config": said | changes}}})
+        dg.validate_run_config(job, said | changes)
 
 
 @pytest.mark.slow
