@@ -305,7 +305,13 @@ def value_words(question: str, value: Json) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None:
-        return "no receipt settles it"
+        return (
+            "unknown"
+            if question == "hours"
+            else "none"
+            if question in ("target", "bar", "claim")
+            else "no receipt settles it"
+        )
     if isinstance(value, list):
         return ", ".join(v.replace("_", " ") for v in value) or "nothing"
     if isinstance(value, dict):
@@ -314,6 +320,15 @@ def value_words(question: str, value: Json) -> str:
     if isinstance(value, int | float):
         return f"{value:g} H100-hours"
     return {"not_needed": "not applicable", "cannot_tell": "cannot tell"}.get(value, str(value))
+
+
+def proposed(question: str, value: Json) -> str:
+    """What a reading by a classifier says: a whole target, a claim's quote, hours, or an answer."""
+    if isinstance(value, dict):
+        return f"{value.get('value', '')} {value.get('metric', '')} ({value.get('config', '')})".replace(
+            " ()", ""
+        ).strip()
+    return f"“{value}”" if question == "claim" and isinstance(value, str) else value_words(question, value)
 
 
 def said(question: str, canonical: str) -> str:

@@ -57,7 +57,9 @@ def _templates() -> Environment:
     made = Environment(
         loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    made.globals.update(titles=flow.TITLES, short=flow.SHORT, value_words=show.value_words, said=show.said)
+    made.globals.update(
+        titles=flow.TITLES, short=flow.SHORT, value_words=show.value_words, said=show.said, proposed=show.proposed
+    )
     made.filters["size"] = _size
     return made
 

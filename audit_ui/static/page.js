@@ -19,7 +19,11 @@
     if (document.querySelector("dialog[open]") || root.dataset.busy) return;
     // Enter and space belong to whatever has the focus, if it does something with them.
     if (event.key === "Enter" && event.target.closest("a, button, summary, input")) return;
-    const hit = keyed().find((at) => at.dataset.key === event.key);
+    // Where several questions stand on a page, a key is for the one that has the focus, else for one in view.
+    const inView = (at) => { const box = at.getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight; };
+    const all = keyed().filter((at) => at.dataset.key === event.key), here = event.target.closest(".adjudication");
+    const several = document.querySelectorAll(".adjudication").length > 1;
+    const hit = (here && all.find((at) => here.contains(at))) || all.find((at) => !several || inView(at));
     if (!hit || hit.disabled) return;
     event.preventDefault();
     if (hit.matches("textarea")) hit.focus();

@@ -1,15 +1,10 @@
-"""A page over many made rows in a process of its own, and people who decide on it over HTTP as fast as they are told.
-
-python -m tests.audit_ui.crowd STORE PORT --rows 200 [--database URL] [--paper FOLDER]
-"""
+"""A page over many made rows in a process of its own, and people who decide on it over HTTP."""
 
 from __future__ import annotations
 
-import argparse
 import http.client
+import multiprocessing
 import re
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -17,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -60,18 +56,10 @@ def pool(count: int, paper: Path | None = None) -> Pool:
     return Pool(print="1", rows=rows, sample=rows, receipts=receipts, paper=read_paper)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("store", type=Path)
-    parser.add_argument("port", type=int)
-    parser.add_argument("--rows", type=int, default=200)
-    parser.add_argument("--people", type=int, default=20)
-    parser.add_argument("--database")
-    parser.add_argument("--paper", type=Path)
-    given = parser.parse_args()
+def serve(folder: Path, port: int, rows: int, count: int, database: str | None, paper: Path | None) -> None:
     accounts._N = 2  # the passwords of a crowd at full strength take seconds
-    store = Store(given.store, given.database)
-    chosen = pool(given.rows, given.paper)
+    store = Store(folder, database)
+    chosen = pool(rows, paper)
     record = Record(store.engine)
     for receipt in chosen.receipts.values():
         exchange = made.exchange_of(int(receipt.paper.split(".")[1]), receipt.tool, receipt.subject)
@@ -88,34 +76,40 @@ def main() -> None:
         )
     )
     known = {one.name for one in page.state.site.desk.accounts.all()}
-    for name in people(given.people):
+    for name in people(count):
         if name not in known:
             page.state.site.desk.accounts.add(name, "auditor", PASSWORD, datetime.now(UTC))
     page.state.site.desk.fresh()
     threading.Thread(target=page.state.site.desk.warm, daemon=True).start()
-    uvicorn.run(page, port=given.port, log_level="warning")
+    uvicorn.run(page, port=port, log_level="warning")
+
+
+_processes = multiprocessing.get_context("forkserver")
+_processes.set_forkserver_preload(["tests.audit_ui.crowd"])  # so that a page starts in a moment
 
 
 @contextmanager
-def serving(store: Path, port: int, *more: str) -> Iterator[subprocess.Popen[bytes]]:
-    command = [sys.executable, "-m", "tests.audit_ui.crowd", str(store), str(port), *more]
-    server = subprocess.Popen(command, cwd=ROOT)
+def serving(
+    store: Path, port: int, rows: int = 200, count: int = 20, database: str | None = None, paper: Path | None = None
+) -> Iterator[BaseProcess]:
+    server = _processes.Process(target=serve, args=(store, port, rows, count, database, paper), daemon=True)
+    server.start()
     try:
         _wait(port, server)
         yield server
     finally:
         server.terminate()
-        server.wait()
+        server.join()
 
 
-def _wait(port: int, server: subprocess.Popen[bytes]) -> None:
+def _wait(port: int, server: BaseProcess) -> None:
     end = time.monotonic() + 60
     while time.monotonic() < end:
         try:
             Client(port).get("/login")
             return
         except OSError:
-            assert server.poll() is None, "the page's process ended"
+            assert server.is_alive(), "the page's process ended"
             time.sleep(0.05)
     raise AssertionError(f"nothing answers on port {port}")
 
@@ -236,7 +230,3 @@ def crowd(port: int, count: int, rows: int, seconds: float, every: float) -> lis
 
 def ledger(store: Path, database: str | None = None) -> Ledger:
     return Ledger(Store(store, database).engine, EDITION.name)
-
-
-if __name__ == "__main__":
-    main()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -51,8 +50,7 @@ def test_twenty_people_at_once_lose_nothing_and_the_chain_verifies(
 ) -> None:
     there = request.getfixturevalue("database") if kind == "postgresql" else None
     port = free_port()
-    more = ["--database", there] if there else []
-    with serving(tmp_path, port, "--rows", "60", *more):
+    with serving(tmp_path, port, 60, database=there):
         readers = crowd(port, 20, 60, seconds=8, every=0.5)
     assert len(told(readers)) > 60
     assert [r.refused for r in readers if r.refused] == []
@@ -64,7 +62,7 @@ def test_a_page_killed_ten_times_during_two_hundred_decisions_keeps_every_acknow
     acknowledged: list[tuple[str, str, str]] = []
     for turn in range(10):
         port = free_port()
-        with serving(tmp_path, port, "--rows", "40", "--people", "5") as server:
+        with serving(tmp_path, port, 40, 5) as server:
             readers = [Reader(f"reader{n:02}", port, 40) for n in range(5)]
             until = time.monotonic() + 30
             threads = [threading.Thread(target=one.read, args=(until, 0.0)) for one in readers]
@@ -72,7 +70,7 @@ def test_a_page_killed_ten_times_during_two_hundred_decisions_keeps_every_acknow
                 thread.start()
             while sum(len(r.acknowledged) for r in readers) < 20 and time.monotonic() < until:
                 time.sleep(0.005)
-            server.send_signal(signal.SIGKILL)
+            server.kill()
             for thread in threads:
                 thread.join()
         acknowledged += told(readers)

@@ -205,7 +205,7 @@ def test_where_another_reading_differs_comes_first_and_tells_of_blind_questions_
     rows = ann.browser.get("/").text.partition("<tbody>")[2].split("<tr>")[1:]
     assert (paper in rows[0], "readings differ" in rows[0], "readings differ" in rows[1]) == (True, True, False)
     page = ann.sees(paper)
-    assert "double read says corrected: 12.3 at 0.25 h" in page
+    assert "double read says 12.3 accuracy (ResNet-18, learning rate 0.1) at 0.25 h" in page
     assert "double read says no" not in page
     for question in BLIND:
         ann.agrees(paper, question)

@@ -40,8 +40,7 @@ def share(of: list[float], percent: int) -> float:
 def decisions(name: str, database: str | None, count: int, seconds: float) -> None:
     with tempfile.TemporaryDirectory() as folder:
         store, port = Path(folder), free_port()
-        database_of = ["--database", database] if database else []
-        with serving(store, port, "--rows", str(ROWS), "--people", str(count), *database_of):
+        with serving(store, port, ROWS, count, database):
             readers = crowd(port, count, ROWS, seconds, 2.0)
         took = [t for reader in readers for t in reader.took]
         said = sorted((r.name, paper, q) for r in readers for paper, q in r.acknowledged)
@@ -63,7 +62,7 @@ def paper() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         port = free_port()
-        with serving(Path(folder), port, "--rows", str(ROWS), "--paper", str(LARGEST)):
+        with serving(Path(folder), port, ROWS, paper=LARGEST):
             client = Client(port)
             client.enter(people(1)[0])
             took = []
