@@ -214,6 +214,16 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("file", type=Path)
     one.add_argument("--edition")
     one.set_defaults(run=_audit_form)
+    one = audit.add_parser("export", help="write the ledger's chains as JSON Lines, for another site")
+    one.add_argument("file", type=Path)
+    one.add_argument("--edition")
+    one.set_defaults(run=_audit_export)
+    one = audit.add_parser(
+        "adopt", help="take over another site's chains from its export, verified; again adds nothing"
+    )
+    one.add_argument("file", type=Path)
+    one.add_argument("--edition")
+    one.set_defaults(run=_audit_adopt)
     users = audit.add_parser("user", help="who may enter the audit page").add_subparsers(dest="act", required=True)
     one = users.add_parser("add", help="make an account; the password is asked for, or read from a pipe")
     one.add_argument("name")
@@ -453,6 +463,30 @@ def _audit_form(arguments: argparse.Namespace) -> int:
         form = export_todo((r.derivation for r in rows), standings, receipts, guide.load().version)
         arguments.file.write_text(form, encoding="utf-8")
         print(f"{len(form.splitlines())} rows wait; fill in {arguments.file} and run `reclaim audit import`")
+    return 0
+
+
+def _audit_export(arguments: argparse.Namespace) -> int:
+    from assets.workplace import store_root, workplace
+    from pipeline.events import chain_lines, head
+
+    with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:
+        entries = work.ledger.entries()
+        staged = arguments.file.with_name(f"{arguments.file.name}.part")
+        staged.write_text(chain_lines(entries), encoding="utf-8")
+        staged.replace(arguments.file)
+        print(f"{len(entries)} entries of {len({e.site for e in entries})} sites, head {head(entries)}")
+    return 0
+
+
+def _audit_adopt(arguments: argparse.Namespace) -> int:
+    from assets.workplace import store_root, workplace
+    from pipeline.events import head, read_chains
+
+    with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:
+        text = arguments.file.read_text(encoding="utf-8")
+        new = work.ledger.adopt(read_chains(text, work.edition.name, str(arguments.file)))
+        print(f"{len(new)} entries are new in the ledger of {work.edition.name}, head {head(work.ledger.entries())}")
     return 0
 
 

@@ -7,6 +7,7 @@ site. Merging two sites is the union of their chains. Events are read in fold or
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -301,6 +302,28 @@ def ends(entries: Iterable[Entry]) -> tuple[tuple[str, int, str], ...]:
     for entry in sorted(entries, key=lambda e: e.seq):
         last[entry.site] = entry
     return tuple((site, last[site].seq, last[site].hash) for site in sorted(last))
+
+
+def chain_lines(entries: Iterable[Entry]) -> str:
+    """Chains as JSON Lines, site by site in their own order: what one ledger exports and another adopts."""
+    return "".join(canonical(e.to_json()) + "\n" for e in sorted(entries, key=lambda e: (e.site, e.seq)))
+
+
+def read_chains(text: str, edition: str, name: str) -> list[Entry]:
+    """Entries of an exported file, in fold order. Raises LedgerError naming `name` and line, or the entry that breaks
+    its chain; then none of it is to be taken."""
+    entries: list[Entry] = []
+    # Not splitlines: it also breaks at characters that may stand inside a reason.
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), start=1):
+        try:
+            entries.append(Entry.from_json(json.loads(line)))
+        except LedgerError as error:
+            raise LedgerError(f"{name}:{number}: {error}") from None
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+            raise LedgerError(f"{name}:{number}: is no entry of a ledger ({error})") from None
+    if problems := verify_chain(entries, edition):
+        raise LedgerError(f"{name}: {problems[0]} ({len(problems)} in all); nothing was taken")
+    return fold_order(entries)
 
 
 def head(entries: Iterable[Entry]) -> str:
