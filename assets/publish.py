@@ -44,7 +44,7 @@ def command(arguments: argparse.Namespace) -> int:
         _say(arguments, "nothing was sent; --yes does it")
         return 0
     commit = carry_out(hub, release, there, step)
-    _record(root, release, commit)
+    record(root, release, commit)
     _say(arguments, f"published: tag {release.name} of {release.repo} is on commit {commit}, which holds this release")
     return 0
 
@@ -104,7 +104,7 @@ def carry_out(hub: Hub, release: Release, there: There | None, step: Step) -> st
     return now.tagged.commit
 
 
-def _record(root: Path, release: Release, commit: str) -> None:
+def record(root: Path, release: Release, commit: str) -> None:
     """Remember in the store which commit a release was published as. Raises Refusal where it was another one: then the
     tag was moved there, by whoever it was."""
     place = root / "published" / f"{release.name}.json"

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from assets.cli import main
-from assets.publish import carry_out
+from assets.publish import carry_out, record
 from assets.workplace import workplace
 from pipeline.events import Event
 from pipeline.release import registration
 from pipeline.release.compose import Material
-from pipeline.release.publication import release_of
+from pipeline.release.publication import Refusal, Release, release_of
 from pipeline.release.registration import Registration, registered
 from pipeline.sources.hub_release import Hub
 
@@ -77,14 +77,11 @@ def on_main(hub: Any, title: str, **files: bytes) -> str:
 def test_two_versions_are_published_one_after_the_other_and_each_verifies_by_its_tag(
     hub: Any, run: Run, send: Callable[[Path], str], v1: Path, v2: Path
 ) -> None:
-    code, text = run("publish", str(v1), "--repo", REPO)
-    assert code == 0
-    assert "nothing was sent" in text
-    assert hub.repos == {}
     first = re.search(r"commit ([0-9a-f]{40})", send(v1))
     code, text = run("publish", str(v2), "--repo", REPO, "--dry-run", "--json")
     told = json.loads(text)
     assert (code, told["next"]) == (0, "commit")
+    assert (hub.repos[REPO].tags.keys(), len(hub.repos[REPO].history())) == ({"made-2026-v1"}, 2)
     kinds = [(c["table"], c["kind"]) for c in told["changes"]]
     assert (kinds.count(("eval", "added")), kinds.count(("eval", "dropped"))) == (1, 2)
     changed = next(c for c in told["changes"] if c["table"] == "selection" and len(c["fields"]) > 3)
@@ -119,18 +116,19 @@ def test_a_release_goes_to_no_repository_but_its_own(hub: Any, run: Run, v1: Pat
     assert hub.requests == []
 
 
-def test_a_tag_that_somebody_moved_to_another_commit_is_told(
-    hub: Any, run: Run, send: Callable[[Path], str], v1: Path
-) -> None:
-    send(v1)
-    hub.repos[REPO].tags["made-2026-v1"] = on_main(hub, "the same files again")
-    code, text = run("publish", str(v1), "--repo", REPO, "--yes")
-    assert code == 1
-    assert "somebody moved it" in text
-    hub.repos[REPO].tags["made-2026-v1"] = on_main(hub, "others", README_md=b"---\n---\n")
-    code, text = run("publish", str(v1), "--repo", REPO, "--yes")
-    assert code == 1
-    assert "a tag never moves" in text
+def test_a_tag_that_somebody_moved_to_another_commit_is_told(toy: Callable[..., Release], tmp_path: Path) -> None:
+    record(tmp_path, toy(), "a" * 40)
+    record(tmp_path, toy(), "a" * 40)
+    kept = json.loads((tmp_path / "published" / "toy-2026-v1.json").read_bytes())
+    assert kept == {
+        "repo": "lab/toy",
+        "tag": "toy-2026-v1",
+        "commit": "a" * 40,
+        "rows_sha256": toy().manifest["rows_sha256"],
+    }
+    with pytest.raises(Refusal, match=f"its tag is on {'b' * 40} now; somebody moved it"):
+        record(tmp_path, toy(), "b" * 40)
+    assert [path.name for path in (tmp_path / "published").iterdir()] == ["toy-2026-v1.json"]
 
 
 def test_a_tag_that_holds_anything_else_fails(hub: Any, run: Run, there: str) -> None:
