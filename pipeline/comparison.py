@@ -28,8 +28,8 @@ def compare(before: Sealed, after: Sealed, cutoffs: Sequence[str] = (), asked: i
     """The report on a new edition's release, beside the last edition's.
 
     Hours are H100-hours after the audit. `cutoffs`: months up to which models say they were trained. `asked`: answers
-    that the new edition's builds had of the world, where it is known; what a release itself shows are the exchanges its receipts
-    rest on. ValueError for a cutoff that is no month.
+    that the new edition's builds had of the world, where it is known; what a release itself shows are the exchanges
+    its receipts rest on. ValueError for a cutoff that is no month.
     """
     return {
         "before": _heading(before),

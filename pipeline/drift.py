@@ -192,9 +192,9 @@ def _read_again(then: Receipt, now: Receipt) -> str:
         return ""  # a commit names the bytes of a repository
     before, after = then.facts, now.facts
     same = all(before.get(f) == after.get(f) for f in ("file", "size", "data_open", "weights_open", "links"))
-    opened = [*_names(before, "data_open"), *_names(before, "weights_open")] or [before.get("file")]
+    opened = [*_names(before, "data_open"), *_names(before, "weights_open")] or [str(before.get("file") or "")]
     other = then.exchanges[-1:] != now.exchanges[-1:] and len(then.exchanges) == len(now.exchanges)
-    return str(opened[-1]) if same and other and opened[-1] else ""
+    return opened[-1] if same and other else ""
 
 
 def _by_size(facts: Mapping[str, Json], fact: str) -> dict[str, int]:

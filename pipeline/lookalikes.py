@@ -5,9 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 _SHAPES = str.maketrans({"0": "o", "1": "l", "i": "l", "5": "s", "-": "", "_": "", ".": ""})
-_SCRIPTS = str.maketrans(
-    dict(zip("аеорсхуіѕјԁһοανρ", "aeopcxyisjdhoavp", strict=True))
-)
+_SCRIPTS = str.maketrans(dict(zip("аеорсхуіѕјԁһοανρ", "aeopcxyisjdhoavp", strict=True)))
 LETTERS = 6
 """From so many letters on, one letter more, less, changed or moved makes no other name."""
 

@@ -349,7 +349,7 @@ def _json_lines(path: Path, absent: bool = False) -> list[dict[str, Any]]:
 
 def results(path: Path) -> dict[str, list[str | float]]:
     """Results by paper: JSON Lines with `paper` and `value` (a number, a text, or a list over seeds), or CSV with those
-    columns, one line a seed. A paper named twice in JSON Lines is an error: which one counts is for its owner to say."""
+    columns, one line a seed. A paper named twice in JSON Lines is an error: which one counts is its owner's to say."""
     found: dict[str, list[str | float]] = {}
     if path.suffix == ".csv":
         with path.open(encoding="utf-8", newline="") as lines:
