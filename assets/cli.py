@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 
 from pipeline import scoring
@@ -28,6 +28,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except _user_errors() as error:
         print(f"reclaim: {error}", file=sys.stderr)
         return 1
+
+
+def _in(module: str, name: str = "command") -> Run:
+    """The subcommand `name` of a module that is imported when it runs."""
+
+    def run(arguments: argparse.Namespace) -> int:
+        code: int = getattr(import_module(module), name)(arguments)
+        return code
+
+    return run
 
 
 def _user_errors() -> tuple[type[Exception], ...]:
@@ -99,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument(
         "--double-reader", metavar="NAME", help="who reads twice (default: the edition's own by another seed)"
     )
-    one.set_defaults(run=_build)
+    one.set_defaults(run=_in("assets.commands", "build"))
 
     one = commands.add_parser("refresh", help="build a new edition, and tell how it differs from the last one")
     one.add_argument("edition", help="shipped name or .toml file of the new edition")
@@ -113,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument(
         "--cutoff", action="append", type=_month, metavar="YYYY-MM", help="count the rows posted by a model's cutoff"
     )
-    one.set_defaults(run=_refresh)
+    one.set_defaults(run=_in("assets.refresh"))
 
     one = commands.add_parser("plan", help="what a build will ask of whom: requests, hours, tokens, dollars, disk")
     one.add_argument("edition", nargs="?")
@@ -126,11 +136,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PAPERS",
         help="first run so many papers of the sample for real (default: 20)",
     )
-    one.set_defaults(run=_plan)
+    one.set_defaults(run=_in("assets.commands", "plan"))
 
     one = commands.add_parser("status", help="what is done, and what waits for whom, until when")
     one.add_argument("edition", nargs="?")
-    one.set_defaults(run=_status)
+    one.set_defaults(run=_in("assets.commands", "status"))
 
     one = commands.add_parser("verify", help="prove a release from its files alone, here or on the Hub")
     one.add_argument("release", metavar="FOLDER|hub:ORG/NAME@TAG", help="a folder, or a tag on the Hugging Face Hub")
@@ -144,7 +154,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--seed", help="what --live draws by (default: the edition's seed)")
     one.add_argument("--world", type=Path, help="probe in this world folder, not where the edition was made")
     one.add_argument("--json", action="store_true", help="the report as JSON")
-    one.set_defaults(run=_verify)
+    one.set_defaults(run=_in("assets.verification"))
 
     one = commands.add_parser("publish", help="what publishing a release on the Hub would change; with --yes, do it")
     one.add_argument("what", nargs="?", metavar="EDITION|FOLDER", help="a release's folder, or an edition's newest one")
@@ -155,18 +165,18 @@ def _parser() -> argparse.ArgumentParser:
     sent.add_argument("--dry-run", action="store_true", help="send nothing (what happens without --yes, too)")
     sent.add_argument("--yes", action="store_true", help="one commit with all files, then its tag (needs HF_TOKEN)")
     one.add_argument("--json", action="store_true", help="every change as JSON")
-    one.set_defaults(run=_publish)
+    one.set_defaults(run=_in("assets.publish"))
 
     one = commands.add_parser("register", help="make an edition's hash, later its ledger head, known on the Hub")
     one.add_argument("edition", nargs="?")
-    one.set_defaults(run=_register)
+    one.set_defaults(run=_in("assets.publish", "register"))
 
     one = commands.add_parser("drift", help="probe the links of a frozen release again, and tell what became of them")
     one.add_argument("release", type=Path, help="its folder, or its name in this store")
     one.add_argument("--world", type=Path, help="probe in this world folder, not where the edition was made")
     one.add_argument("--accept", type=Path, metavar="FILE", help="put the errata left in a file into the ledger")
     one.add_argument("--who", help="the person who accepts them")
-    one.set_defaults(run=_drift)
+    one.set_defaults(run=_in("assets.drift"))
 
     one = commands.add_parser("score", help="hold measured values against a release's targets")
     scoring.add_arguments(one)
@@ -175,7 +185,7 @@ def _parser() -> argparse.ArgumentParser:
     one = commands.add_parser("task", help="what an agent is told to reproduce of one paper of a release")
     one.add_argument("release", type=Path)
     one.add_argument("paper", metavar="ID")
-    one.set_defaults(run=_task)
+    one.set_defaults(run=_in("assets.commands", "task"))
 
     one = commands.add_parser("inspect", help="what the benchmark would say of one paper, and what is missing for Run")
     one.add_argument("paper", help="a source folder, an archive, or an arXiv id (asks arXiv and the paper's links)")
@@ -183,7 +193,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--live", action="store_true", help="resolve the links of a local source over the network")
     one.add_argument("--classifier", default="embedded")
     one.add_argument("--json", action="store_true", help="the report as JSON")
-    one.set_defaults(run=_inspect)
+    one.set_defaults(run=_in("assets.inspect"))
 
     one = commands.add_parser("evaluate", help="hold classifiers against what readers labelled on gold papers")
     one.add_argument(
@@ -195,7 +205,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--repeat", type=_times, default=1, metavar="N", help="runs of each, held against themselves")
     one.add_argument("--json", type=Path, metavar="FILE", help="also write every judgement as JSON")
     one.add_argument("--html", type=Path, metavar="FILE", help="also write the report as one HTML page")
-    one.set_defaults(run=_evaluate)
+    one.set_defaults(run=_in("assets.evaluate"))
 
     one = commands.add_parser("what-if", help="the pool under other settings, from what is already known")
     one.add_argument("edition", nargs="?")
@@ -203,35 +213,35 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--pool", type=int, metavar="ROWS", help="size of the pool")
     one.add_argument("--weights", type=_weights, help="band weights, cheapest band first, as 5/7/8")
     one.add_argument("--draw", choices=["cheapest", "seeded"])
-    one.set_defaults(run=_what_if)
+    one.set_defaults(run=_in("assets.commands", "what_if"))
 
     audit = commands.add_parser("audit", help="what people decide").add_subparsers(dest="what", required=True)
     one = audit.add_parser("import", help="append decisions from a JSON Lines file; again changes nothing")
     one.add_argument("file", type=Path)
     one.add_argument("--edition")
-    one.set_defaults(run=_audit_import)
+    one.set_defaults(run=_in("assets.ledger_commands", "import_"))
     one = audit.add_parser("form", help="write a form for the rows that wait, to fill in and import")
     one.add_argument("file", type=Path)
     one.add_argument("--edition")
-    one.set_defaults(run=_audit_form)
+    one.set_defaults(run=_in("assets.ledger_commands", "form"))
     one = audit.add_parser("export", help="write the ledger's chains as JSON Lines, for another site")
     one.add_argument("file", type=Path)
     one.add_argument("--edition")
-    one.set_defaults(run=_audit_export)
+    one.set_defaults(run=_in("assets.ledger_commands", "export"))
     one = audit.add_parser(
         "adopt", help="take over another site's chains from its export, verified; again adds nothing"
     )
     one.add_argument("file", type=Path)
     one.add_argument("--edition")
-    one.set_defaults(run=_audit_adopt)
+    one.set_defaults(run=_in("assets.ledger_commands", "adopt"))
     users = audit.add_parser("user", help="who may enter the audit page").add_subparsers(dest="act", required=True)
     one = users.add_parser("add", help="make an account; the password is asked for, or read from a pipe")
     one.add_argument("name")
     one.add_argument("--role", choices=["auditor", "adjudicator", "admin"], default="auditor")
-    one.set_defaults(run=_audit_user_add)
+    one.set_defaults(run=_in("assets.ui", "add_user"))
     one = audit.add_parser("status", help="how many rows wait, are stale or disputed")
     one.add_argument("--edition")
-    one.set_defaults(run=_audit_status)
+    one.set_defaults(run=_in("assets.ledger_commands", "status"))
 
     evidence = commands.add_parser("evidence", help="what may not be redistributed").add_subparsers(
         dest="what", required=True
@@ -239,20 +249,20 @@ def _parser() -> argparse.ArgumentParser:
     one = evidence.add_parser("export", help="write papers and pages behind a release as an evidence pack")
     one.add_argument("pack", type=Path)
     one.add_argument("--edition")
-    one.set_defaults(run=_evidence_export)
+    one.set_defaults(run=_in("assets.commands", "evidence_export"))
 
     one = commands.add_parser("sql", help="ask an edition's tables, in DuckDB's SQL")
     one.add_argument("query")
     one.add_argument("--edition")
-    one.set_defaults(run=_sql)
+    one.set_defaults(run=_in("assets.commands", "sql"))
 
     one = commands.add_parser("offline", help="serve an offline world by itself")
     one.add_argument("folder", type=Path, nargs="?")
     one.add_argument("--port", type=int, default=0)
-    one.set_defaults(run=_offline)
+    one.set_defaults(run=_in("assets.commands", "offline"))
 
     one = commands.add_parser("editions", help="the editions at hand, with their hashes")
-    one.set_defaults(run=_editions)
+    one.set_defaults(run=_in("assets.commands", "editions"))
 
     one = commands.add_parser("ui", help="the audit page over this store, and Dagster's UI beside it")
     one.add_argument("edition", nargs="?")
@@ -264,7 +274,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--behind-proxy", metavar="NAME", help="the host name under which a proxy brings TLS")
     one.add_argument("--share", type=float, default=0.25, help="of the rows that two people read, 0.25 to 1")
     one.add_argument("--no-dagster", action="store_true", help="the audit page alone")
-    one.set_defaults(run=_ui)
+    one.set_defaults(run=_in("assets.ui"))
     return parser
 
 
@@ -300,245 +310,6 @@ def _at_least_two(text: str) -> int:
     if not text.isdecimal() or int(text) < 2:
         raise argparse.ArgumentTypeError(f"{text!r} papers tell no spread; give 2 or more")
     return int(text)
-
-
-def _build(arguments: argparse.Namespace) -> int:
-    from assets import report
-    from assets.build import build
-    from assets.workplace import load_edition, store_root, workplace
-    from pipeline.store import Store
-
-    root = store_root(arguments.store)
-    edition = load_edition(arguments.edition, Store.open(root), arguments.world, arguments.classifier)
-    as_given = arguments.edition and arguments.world is None and arguments.classifier is None
-    with workplace(arguments.edition if as_given else edition.name, root) as work:
-        work.minutes, work.take_prefix = arguments.minutes, arguments.take_prefix
-        given = {"RECLAIM_BUDGET": arguments.budget, "RECLAIM_ACCEPT": arguments.accept}
-        work.environ = {**os.environ, **{name: text for name, text in given.items() if text is not None}}
-        if arguments.refresh is not None:
-            from assets import refreshing
-
-            refreshing.begin(work, None if arguments.refresh < 0 else arguments.refresh)
-        end = build(work)
-        if arguments.double_read:
-            from assets import second_looks
-
-            print("\n".join(second_looks.told(second_looks.double_read_pool(work, arguments.double_reader))))
-        print(report.closing(work, end))
-    return end.exit_code
-
-
-def _plan(arguments: argparse.Namespace) -> int:
-    from assets import plan
-    from assets.workplace import load_edition, store_root, workplace
-    from pipeline.store import Store
-
-    root = store_root(arguments.store)
-    name = arguments.edition or "sample-2025"
-    if arguments.world is not None:
-        name = load_edition(arguments.edition, Store.open(root), arguments.world).name
-    with workplace(name, root) as work:
-        if arguments.pilot is not None:
-            for line in [] if work.offline else plan.secrets(work.edition):
-                print(f"reclaim: {line}", file=sys.stderr)
-            plan.pilot(work, arguments.pilot)
-        print(plan.text(work, plan.plan(work)))
-    return 0
-
-
-def _status(arguments: argparse.Namespace) -> int:
-    from assets import status
-    from assets.workplace import store_root, workplace
-
-    with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:
-        print(status.text(work))
-    return 0
-
-
-def _verify(arguments: argparse.Namespace) -> int:
-    from assets import verification
-
-    return verification.command(arguments)
-
-
-def _publish(arguments: argparse.Namespace) -> int:
-    from assets import publish
-
-    return publish.command(arguments)
-
-
-def _register(arguments: argparse.Namespace) -> int:
-    from assets import publish
-
-    return publish.register(arguments)
-
-
-def _refresh(arguments: argparse.Namespace) -> int:
-    from assets import refresh
-
-    return refresh.command(arguments)
-
-
-def _drift(arguments: argparse.Namespace) -> int:
-    from assets import drift
-
-    return drift.command(arguments)
-
-
-def _task(arguments: argparse.Namespace) -> int:
-    for line in (arguments.release / "agent_view.jsonl").read_text(encoding="utf-8").splitlines():
-        view = json.loads(line)
-        if view["custom_id"] == arguments.paper:
-            print(view["task"], end="")
-            return 0
-    print(f"reclaim: paper {arguments.paper} is in no split of {arguments.release}", file=sys.stderr)
-    return 1
-
-
-def _inspect(arguments: argparse.Namespace) -> int:
-    from assets import inspect
-
-    return inspect.command(arguments)
-
-
-def _evaluate(arguments: argparse.Namespace) -> int:
-    from assets import evaluate
-
-    return evaluate.command(arguments)
-
-
-def _what_if(arguments: argparse.Namespace) -> int:
-    from assets import report
-    from assets.workplace import store_root, workplace
-
-    changes: dict[str, object] = {}
-    if arguments.cap is not None:
-        changes |= {"pool_cap_hours": arguments.cap, "split_cap_hours": arguments.cap}
-    if arguments.pool is not None:
-        changes["pool_size"] = arguments.pool
-    if arguments.weights is not None:
-        changes["band_weights"] = arguments.weights
-    if arguments.draw is not None:
-        changes["draw"] = arguments.draw
-    with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:
-        print(report.what_if(work, changes))
-    return 0
-
-
-def _sql(arguments: argparse.Namespace) -> int:
-    import duckdb
-
-    from assets import query
-    from assets.workplace import store_root, workplace
-
-    with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:
-        try:
-            print(query.ask(work, arguments.query))
-        except duckdb.Error as error:
-            print(f"reclaim: {error}", file=sys.stderr)
-            return 1
-    return 0
-
-
-def _audit_import(arguments: argparse.Namespace) -> int:
-    from assets.workplace import store_root, workplace
-    from pipeline.decisions import read_decisions
-
-    with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:
-        events = read_decisions(arguments.file.read_text(encoding="utf-8"), str(arguments.file))
-        new = work.ledger.append(events)
-        print(f"{len(new)} of {len(events)} events are new in the ledger of {work.edition.name}")
-    return 0
-
-
-def _audit_form(arguments: argparse.Namespace) -> int:
-    from assets import audit, classification
-    from assets.workplace import store_root, workplace
-    from classifiers import guide
-    from pipeline.decisions import export_todo
-
-    with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:
-        rows, receipts = audit.audited(work), classification.receipts_of(work)
-        standings = {r.arxiv_id: r.standing for r in rows}
-        form = export_todo((r.derivation for r in rows), standings, receipts, guide.load().version)
-        arguments.file.write_text(form, encoding="utf-8")
-        print(f"{len(form.splitlines())} rows wait; fill in {arguments.file} and run `reclaim audit import`")
-    return 0
-
-
-def _audit_export(arguments: argparse.Namespace) -> int:
-    from assets.workplace import store_root, workplace
-    from pipeline.events import chain_lines, head
-
-    with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:
-        entries = work.ledger.entries()
-        staged = arguments.file.with_name(f"{arguments.file.name}.part")
-        staged.write_text(chain_lines(entries), encoding="utf-8")
-        staged.replace(arguments.file)
-        print(f"{len(entries)} entries of {len({e.site for e in entries})} sites, head {head(entries)}")
-    return 0
-
-
-def _audit_adopt(arguments: argparse.Namespace) -> int:
-    from assets.workplace import store_root, workplace
-    from pipeline.events import head, read_chains
-
-    with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:
-        text = arguments.file.read_text(encoding="utf-8")
-        new = work.ledger.adopt(read_chains(text, work.edition.name, str(arguments.file)))
-        print(f"{len(new)} entries are new in the ledger of {work.edition.name}, head {head(work.ledger.entries())}")
-    return 0
-
-
-def _audit_status(arguments: argparse.Namespace) -> int:
-    from assets import audit
-    from assets.workplace import store_root, workplace
-
-    with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:
-        rows = audit.audited(work)
-        states = {"decided": sum(r.standing.state == "decided" for r in rows), **audit.waiting(rows)}
-        print(f"{len(rows)} rows in the pool: " + ", ".join(f"{n} {state}" for state, n in states.items()))
-    return 0
-
-
-def _evidence_export(arguments: argparse.Namespace) -> int:
-    from assets import release
-    from assets.workplace import store_root, workplace
-
-    with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:
-        print(release.export_evidence(work, arguments.pack))
-    return 0
-
-
-def _offline(arguments: argparse.Namespace) -> int:
-    from pipeline.editions import data
-    from pipeline.offline.server import serve
-
-    serve(arguments.folder or data("offline", "sample-2025"), arguments.port)
-    return 0
-
-
-def _editions(arguments: argparse.Namespace) -> int:
-    from assets.workplace import store_root
-    from pipeline import editions
-
-    kept = sorted((store_root(arguments.store) / "editions").glob("*.toml"))
-    for name in [*editions.shipped(), *map(str, kept)]:
-        edition = editions.load(name)
-        print(f"{edition.name:24} {edition.hash[:12]}  sample {edition.sample_limit}, pool {edition.pool_size}")
-    return 0
-
-
-def _ui(arguments: argparse.Namespace) -> int:
-    from assets import ui
-
-    return ui.command(arguments)
-
-
-def _audit_user_add(arguments: argparse.Namespace) -> int:
-    from assets import ui
-
-    return ui.add_user(arguments)
 
 
 if __name__ == "__main__":
