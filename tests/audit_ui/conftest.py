@@ -91,7 +91,7 @@ class Person:
 
     def enter(self, password: str = PASSWORD) -> httpx.Response:
         door = self.browser.get("/login").text
-        fields = {"name": self.name, "password": password, "csrf": hidden(door, "csrf"), "next": "/"}
+        fields = {"name": self.name, "password": password, "csrf": hidden(door, "csrf"), "next": "/guide"}
         answer = self.browser.post("/login", data=fields)
         if "/logout" in answer.text:
             self.csrf = hidden(answer.text, "csrf")
