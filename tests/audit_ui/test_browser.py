@@ -23,7 +23,7 @@ from pipeline.derivation import Derivation
 from pipeline.ledger import Ledger
 from tests.audit_ui.conftest import PASSWORD, World
 from tests.e2e import tiny
-from tests.e2e.tiny import ROOT, Tiny
+from tests.e2e.tiny import ROOT, SAMPLE, Tiny
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -134,7 +134,10 @@ def add_user(edition: Tiny, name: str, role: str) -> None:
 
 @pytest.fixture(scope="module")
 def undecided(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
-    edition = tiny.make(tmp_path_factory.mktemp("audit") / "tiny")
+    """The sample edition's papers and sizes under another name, so that nobody decided anything yet."""
+    papers = [paper.name for paper in (SAMPLE / "papers").iterdir()]
+    sizes = {"sample": 60, "pool_size": 24, "eval_size": 12, "dev_per_tier": 2}
+    edition = tiny.make(tmp_path_factory.mktemp("audit") / "tiny", papers, **sizes)
     assert edition.build() == tiny.EXIT_WAITING
     return edition
 
@@ -182,6 +185,7 @@ def _audit(chromium: Browser, base: str, rows: dict[str, Derivation]) -> str:
         read_row(bob, rows[paper], other)
         next_row(bob)
     assert disputed
+    assert len(rows) == 24
     cyd = enter(chromium, base, "cyd")
     cyd.goto(f"{base}/adjudicate/{disputed}")
     sides = cyd.inner_text(".sides")
