@@ -40,7 +40,7 @@ def failing(
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
-    from assets import classification
+    from assets import episodes
     from classifiers import agent
     from pipeline.sources import packages
 
@@ -62,11 +62,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
         failing(packages.fetch_source, lambda _, record, *__: record.arxiv_id == FETCH, bad_disk, patched, packages)
         rule = ZeroDivisionError("hours per nothing")
         failing(
-            classification.derivation,
+            episodes.derivation,
             lambda record, *_, **__: record.arxiv_id == RULE,
             rule,
             patched,
-            classification,
+            episodes,
         )
         for name in ("github_repo", "github_tree", "github_file", "fetch_url", "hub_repo", "hub_tree"):
             fallen = RuntimeError("the probe fell over")

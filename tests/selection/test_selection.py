@@ -263,9 +263,9 @@ def test_a_seeded_draw_gives_every_paper_of_a_stratum_its_share():
 def test_a_dropped_paper_is_replaced_from_its_own_stratum_first_then_from_its_tier():
     s = select(_papers(Tier.RUN, 1, 2, 20, 21, 22), SelectionSettings(2, (8, 32), (1, 1), (Tier.RUN,)))
     assert s.ids == ["0.000", "0.002"]
-    assert s.replacement("0.002") == "0.003"
-    assert s.replacement("0.002", ["0.003", "0.004"]) == "0.001"
-    assert s.replacement("0.002", ["0.001", "0.003", "0.004"]) is None
+    assert s.replacement("0.002", s.ids) == "0.003"
+    assert s.replacement("0.002", [*s.ids, "0.003", "0.004"]) == "0.001"
+    assert s.replacement("0.002", [*s.ids, "0.001", "0.003", "0.004"]) is None
 
 
 def test_the_reserve_is_in_the_order_of_replacement():
