@@ -7,9 +7,11 @@ there makes the hours unknown, and unknown is None, never zero. Faults in a give
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
@@ -71,10 +73,36 @@ class Devices(BaseModel):
                 raise ValueError(f"{kind} {twice[0]!r} stands twice in devices.toml")
         return self
 
+    @cached_property
+    def finder(self) -> tuple[re.Pattern[str], dict[str, Device]]:
+        """One expression over all aliases, longest first, and the device of each group."""
+        pairs = [(alias, device) for device in self.device for alias in device.aliases]
+        pairs.sort(key=lambda p: (-len(p[0]), p[0]))
+        names = {f"a{i}": device for i, (_, device) in enumerate(pairs)}
+        return re.compile("|".join(f"(?P<a{i}>{_pattern(alias)})" for i, (alias, _) in enumerate(pairs))), names
+
+
+_TABLE: ContextVar[Devices | None] = ContextVar("device table", default=None)
+
+
+@contextmanager
+def devices_of(table: Devices) -> Iterator[None]:
+    """Within it hours follow from this table: a release keeps the one that it was frozen with."""
+    token = _TABLE.set(table)
+    try:
+        yield
+    finally:
+        _TABLE.reset(token)
+
+
+def load_devices() -> Devices:
+    """The device table that holds here: the shipped one, but within `devices_of`."""
+    return _TABLE.get() or _shipped()
+
 
 @cache
-def load_devices() -> Devices:
-    """The shipped device table. Raises ValueError when an entry contradicts itself."""
+def _shipped() -> Devices:
+    """Raises ValueError when an entry contradicts itself."""
     return Devices.model_validate(tomllib.loads(data("reference", "devices.toml").read_text(encoding="utf-8")))
 
 
@@ -265,19 +293,10 @@ def _pattern(alias: str) -> str:
     return rf"(?<![A-Za-z0-9]){case}{body}{')' if case else ''}{guard}{plural}"
 
 
-@cache
-def _finder() -> tuple[re.Pattern[str], dict[str, Device]]:
-    """One expression over all aliases, longest first, and the device of each group."""
-    pairs = [(alias, device) for device in load_devices().device for alias in device.aliases]
-    pairs.sort(key=lambda p: (-len(p[0]), p[0]))
-    names = {f"a{i}": device for i, (_, device) in enumerate(pairs)}
-    return re.compile("|".join(f"(?P<a{i}>{_pattern(alias)})" for i, (alias, _) in enumerate(pairs))), names
-
-
 def _mentioned(text: str) -> list[Device]:
     """The distinct devices a phrase names, in order; a CPU beside an accelerator is its host and does not count."""
     plain = _plain(text)
-    finder, names = _finder()
+    finder, names = load_devices().finder
     found = [_variant(names[m.lastgroup], plain) for m in finder.finditer(plain) if m.lastgroup]
     workers = [d for d in found if d.kind != "cpu"] or found
     return list(dict.fromkeys(workers))

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
+from pipeline.artifacts import subject
 from pipeline.evidence import Signal
 from pipeline.release.contents import (
     SPLITS,
     TIERS,
     Contents,
     Hours,
+    address,
     bars,
     by_tier_and_band,
     funnel_steps,
     hours_by_tier,
+    plain,
     pool_by_tier_and_band,
     verifications,
 )
@@ -37,7 +41,7 @@ def card(contents: Contents) -> str:
 
 def _front(contents: Contents) -> Iterator[str]:
     yield "---"
-    yield f"pretty_name: Reclaim {contents.conference} ({contents.name})"
+    yield f"pretty_name: {_quoted(f'Reclaim {contents.conference} ({contents.name})')}"
     yield from ("license: cc-by-4.0", "language:", "- en", "tags:")
     yield from ("- reproducibility", "- benchmark", "- agents", "- machine-learning-papers")
     yield from ("size_categories:", f"- {_size(len(contents.rows))}")
@@ -95,6 +99,11 @@ def _typed(dtype: Any, indent: str) -> Iterator[str]:
         yield f"{indent}dtype: {_KINDS[dtype if isinstance(dtype, type) else type(dtype)]}"
 
 
+def _quoted(text: str) -> str:
+    """A text in YAML: a colon or a hash sign in it ends nothing, digits alone make no number."""
+    return json.dumps(text, ensure_ascii=False)
+
+
 def _size(n: int) -> str:
     return "n<1K" if n < 1000 else "1K<n<10K" if n < 10_000 else "10K<n<100K"
 
@@ -104,13 +113,13 @@ def _size(n: int) -> str:
 
 def _body(contents: Contents) -> Iterator[str]:
     counts = {split: len(contents.lines[split]) for split in SPLITS}
-    yield f"# Reclaim {contents.conference}, version {contents.version}"
+    yield f"# Reclaim {plain(contents.conference)}, version {contents.version}"
     yield ""
     yield (
         f"{counts['eval']} papers to reproduce (split `test`) and {counts['dev']} to develop on (`validation`), out of "
-        f"{contents.funnel['index']} accepted at {contents.conference}. Each row has one pinned result, a tier that "
-        "says what must be rebuilt, hours of one H100 under a cap, and the evidence behind every word. Every row can "
-        "be derived again from the tables beside it; no label stands without a receipt."
+        f"{contents.funnel['index']} accepted at {plain(contents.conference)}. Each row has one pinned result, a tier "
+        "that says what must be rebuilt, hours of one H100 under a cap, and the evidence behind every word. Every row "
+        "can be derived again from the tables beside it; no label stands without a receipt."
     )
     yield ""
     yield from _code(
@@ -294,10 +303,10 @@ def attribution(contents: Contents) -> str:
     ]
     for row in sorted(contents.rows, key=lambda row: row["custom_id"]):
         paper = row["custom_id"]
-        lines.append(f"- [{paper}](https://arxiv.org/abs/{paper}) {contents.titles[paper]}")
-        for link in row["verified_links"]["code"]:
-            known = [licence for subject, licence in licences.items() if subject.split(":", 1)[-1] in link]
-            lines.append(f"  - {link}: {known[0] if known else 'no licence seen'}")
+        lines.append(f"- [{paper}](https://arxiv.org/abs/{paper}) {plain(contents.titles[paper])}")
+        links = row["verified_links"]
+        for link in dict.fromkeys((*links["code"], *links["dataset"], *links["weights"])):
+            lines.append(f"  - {address(link)}: {plain(licences.get(subject(link), 'no licence seen'))}")
     return "\n".join(lines) + "\n"
 
 
@@ -307,7 +316,7 @@ def citation(contents: Contents) -> str:
         [
             "cff-version: 1.2.0",
             "message: Please cite the release you used, with its version.",
-            f"title: Reclaim {contents.conference}",
+            f"title: {_quoted(f'Reclaim {contents.conference}')}",
             "type: dataset",
             f"version: {contents.name}",
             f"date-released: {contents.edition['as_of']}",
@@ -316,7 +325,7 @@ def citation(contents: Contents) -> str:
             "- name: The Reclaim maintainers",
             "identifiers:",
             "- type: other",
-            f"  value: {contents.edition_hash}",
+            f"  value: {_quoted(contents.edition_hash)}",
             "  description: hash of the edition's settings",
             "",
         ]

@@ -17,6 +17,7 @@ from pipeline.derivation import Derivation, Rules
 from pipeline.events import Entry, Event, fold, fold_order
 from pipeline.evidence import Json, canonical
 from pipeline.release.compose import Composition, Material
+from pipeline.release.contents import plain
 from pipeline.release.folder import open_sealed
 from pipeline.release.rows import Split, published_row
 from pipeline.release.tables import Lines
@@ -304,11 +305,11 @@ def errata_text(log: Changelog) -> str:
     """ERRATA.md: what people found wrong, by the version that has it. The versions themselves stay as they are."""
     out = ["# Errata", "", "A frozen version is never edited; what is wrong with one stands here.", ""]
     for version, entries in log.errata.items():
-        out += [f"## {version}", ""]
+        out += [f"## {_plain(version)}", ""]
         for entry in entries:
             event = entry.event
             proof = f" Evidence: {', '.join(_plain(e) for e in event.evidence)}." if event.evidence else ""
-            out += [f"- {event.paper}: {_plain(event.why)} ({event.who}, {event.at}, {event.id[:16]}).{proof}"]
+            out += [f"- {event.paper}: {_plain(event.why)} ({_plain(event.who)}, {event.at}, {event.id[:16]}).{proof}"]
         out += [""]
     if not log.errata:
         out += ["None is known.", ""]
@@ -328,13 +329,11 @@ def _why(causes: Iterable[Cause]) -> str:
 
 def _because(cause: Cause) -> str:
     why = "" if cause.entry is None else _plain(cause.entry.event.why)
-    return f"{cause}{f' (“{why}”)' if why else ''}"
+    return f"{_plain(str(cause))}{f' (“{why}”)' if why else ''}"
 
 
 def _plain(text: str) -> str:
-    """One line that no reader takes for markup."""
-    short = " ".join(text.split())[:_CHARS]
-    return "".join(f"\\{c}" if c in "\\`*_[]<>|#" else c for c in short)
+    return plain(" ".join(text.split())[:_CHARS])
 
 
 def _shown(value: Json) -> str:

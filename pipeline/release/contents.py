@@ -156,3 +156,14 @@ def funnel_steps(contents: Contents) -> list[tuple[str, int]]:
         ("in the eval split", told["eval"]),
         ("in the dev split", told["dev"]),
     ]
+
+
+def plain(text: str) -> str:
+    """What papers, hosts and people wrote, as one line of Markdown that no reader takes for markup."""
+    line = "".join(c if c.isprintable() else " " for c in text)
+    return "".join(f"\\{c}" if c in "\\`*_[]<>|#&~$" else c for c in " ".join(line.split()))
+
+
+def address(url: str) -> str:
+    """A link in Markdown: to itself where it is one, else its words."""
+    return f"<{url}>" if re.fullmatch(r"https?://[!-;=?-~]+", url) else plain(url)

@@ -29,7 +29,7 @@ def page(contents: Contents, drawn: dict[str, str] | None = None) -> str:
     return environment.from_string(template).render(
         c=contents,
         steps=funnel_steps(contents),
-        captions=_CAPTIONS,
+        captions=[one for one in _CAPTIONS if one[0] != "agreement.svg" or contents.agreement["measured"]],
         figures=found,
         grids={split: by_tier_and_band(contents, split) for split in SPLITS},
         hours={split: hours_by_tier(contents, split) for split in SPLITS},

@@ -141,8 +141,12 @@ def _pool(axes: Axes, contents: Contents) -> None:
 
 
 def _agreement(axes: Axes, contents: Contents) -> None:
-    """Percent agreement as a ring, kappa as a dot with its interval, per question; nothing where nobody read twice."""
+    """Percent agreement as a ring, kappa as a dot with its interval; a sentence where no row was read twice."""
     told = contents.agreement["questions"]
+    if not contents.agreement["measured"]:
+        axes.set_axis_off()
+        axes.text(0, 0.5, "Agreement was not measured: no row was answered blind by two people.", va="center")
+        return
     names = [name for name in reversed(told) if told[name]["n"]]
     for at, name in enumerate(names):
         one = told[name]
@@ -156,11 +160,7 @@ def _agreement(axes: Axes, contents: Contents) -> None:
     low = min([0.0, *(told[name]["kappa_low"] or told[name]["kappa"] or 0.0 for name in names)])
     axes.set_xlim(low - 0.05, 1.05)
     axes.axvline(0, color=_FAINT, linewidth=0.8)
-    if names:
-        axes.set_xlabel("ring: share of rows on which both readers agree; dot: Cohen's kappa with its interval")
-    else:
-        axes.text(0.5, 0, "Agreement was not measured.", ha="center", va="center", color=_INK)
-        axes.set_xticks([])
+    axes.set_xlabel("ring: share of rows on which both readers agree; dot: Cohen's kappa with its interval")
 
 
 Draw = Callable[["Axes", Contents], None]

@@ -18,6 +18,7 @@ from typing import TypeVar
 import polars as pl
 from pydantic import TypeAdapter, ValidationError
 
+from pipeline.compute import Devices, devices_of
 from pipeline.corpus import Exclusion
 from pipeline.derivation import Inputs, Rules, derive
 from pipeline.editions import Edition
@@ -34,6 +35,7 @@ from pipeline.release.folder import MANIFEST, Sealed, by_name, facts, open_seale
 from pipeline.release.pack import Pack, PackError, pack_checks
 from pipeline.release.report import Check, Report, Tally
 from pipeline.release.tables import DOCUMENTS, SCHEMAS, TABLES, Lines, document, documents, frame, row_name, tables
+from pipeline.release.verify_alone import KNOWN_DEVICES
 
 Look = Callable[[Case, Pack | None], Report]
 """Checks beyond the rules, which this module may not import: a replay, new probes."""
@@ -75,40 +77,57 @@ _TABLE_RULES: Mapping[str, str] = {
 
 def verify(
     folder: Path, evidence: Path | None = None, *, ledger_head: str | None = None, edition_hash: str | None = None,
-    code_print: str | None = None, also: Sequence[Look] = (),
+    manifest: str | None = None, code_print: str | None = None, also: Sequence[Look] = (),
 ) -> Report:  # fmt: skip
     """Every check of a release's folder, and of an evidence pack where one is given. Never raises for a bad folder.
 
-    `ledger_head` and `edition_hash` are those published before the first episode; they catch whoever forges everything.
+    `ledger_head` and `edition_hash` are those published before the freeze and the first episode; they hold what was
+    decided and by which rules. `manifest` is the manifest's hash as it was published; it alone holds what no rule
+    derives.
     `code_print` is this machine's; a different one is noted, only a different result fails. `also`: what goes beyond
     the rules, over the same case and the pack (None where there is none that can be read).
     """
     sealed, checks = open_sealed(folder)
     if sealed is None:
         return Report(checks)
-    material, read = _material(sealed)
-    if material is None:
+    material, devices, read = _material(sealed)
+    if material is None or devices is None:
         return Report((*checks, read))
+    published = {"ledger_head": ledger_head, "edition_hash": edition_hash, "manifest_sha256": manifest}
+    with devices_of(devices):
+        proof = _proof(sealed, material, evidence, published, also)
+    notes = list(proof.notes)
+    if code_print is not None and code_print != sealed.manifest["code_print"]:
+        notes.append("this release was made by another state of the code; its results were derived again all the same")
+    return Report((*checks, read, *proof.checks), tuple(notes))
+
+
+def _proof(
+    sealed: Sealed,
+    material: Material,
+    evidence: Path | None,
+    published: Mapping[str, str | None],
+    also: Sequence[Look],
+) -> Report:
+    """What follows from the recorded tables, once they could be read."""
     made, again = _composed(material)
     if made is None:
-        return Report((*checks, read, again))
+        return Report((again,))
     lines = {table: sealed.lines(table) for table in TABLES}
     case = Case(material=material, made=made, lines=lines)
-    checks = (*checks, read, *(_tried(check, case) for check in gate.FOLDER))
+    checks = tuple(_tried(check, case) for check in gate.FOLDER)
     checks = (*checks, _tried(_derived, sealed, material, made, lines), _tried(_rendered, sealed, lines))
-    checks = (*checks, _tried(_manifest_said, sealed, material, made, ledger_head, edition_hash))
+    checks = (*checks, _tried(_manifest_said, sealed, material, made, published))
     pack, opened = _opened(evidence)
     with nullcontext() if pack is None else pack.archive:
         looks = [look(case, pack) for look in also]
         checks = (*checks, *opened, *_proven(case, pack), *(check for found in looks for check in found.checks))
-    notes = [note for found in looks for note in found.notes]
-    if code_print is not None and code_print != sealed.manifest["code_print"]:
-        notes.append("this release was made by another state of the code; its results were derived again all the same")
-    return Report(checks, tuple(notes))
+    return Report(checks, tuple(note for found in looks for note in found.notes))
 
 
-def _material(sealed: Sealed) -> tuple[Material | None, Check]:
-    """The recorded tables as typed values. None where a line is not what its table holds; every such line is named."""
+def _material(sealed: Sealed) -> tuple[Material | None, Devices | None, Check]:
+    """The recorded tables as typed values, and the device table of the release. None where a line is not what its
+    table holds; every such line is named."""
     tally = Tally("recorded tables can be read")
     read: dict[str, list[object]] = {}
     readers: Mapping[str, Callable[[dict[str, Json]], object]] = {
@@ -130,7 +149,16 @@ def _material(sealed: Sealed) -> tuple[Material | None, Check]:
         tally.look("edition.json", [f"is no edition: {explain(error)}"])
     except (ValueError, KeyError, RecursionError) as error:
         tally.look("edition.json", [f"is no edition: {error}"])
-    for name in (n for n in DOCUMENTS if n != "edition.json"):
+    devices = None
+    try:
+        said = _document(sealed, "devices.json")
+        devices = Devices.model_validate(said)
+        tally.look("devices.json", _unknown_devices(devices, said))
+    except ValidationError as error:
+        tally.look("devices.json", [f"is no device table: {explain(error)}"])
+    except (ValueError, KeyError, RecursionError) as error:
+        tally.look("devices.json", [f"cannot be read: {error}"])
+    for name in (n for n in DOCUMENTS if n not in ("edition.json", "devices.json")):
         try:
             _document(sealed, name)
             tally.look(name)
@@ -161,7 +189,7 @@ def _material(sealed: Sealed) -> tuple[Material | None, Check]:
         tally.look(name, ["is no file of a release"])
     check = tally.done()
     if not check.ok or edition is None:
-        return None, check
+        return None, None, check
     receipts = [r for r in read["receipts"] if isinstance(r, Receipt)]
     material = Material(
         edition=edition,
@@ -172,7 +200,15 @@ def _material(sealed: Sealed) -> tuple[Material | None, Check]:
         entries=tuple(e for e in read["ledger"] if isinstance(e, Entry)),
         figures=tuple(f for f in read["figures"] if isinstance(f, Figure)),
     )
-    return material, check
+    return material, devices, check
+
+
+def _unknown_devices(devices: Devices, said: Json) -> list[str]:
+    """An old release keeps the table that it was frozen with; whoever changes a factor changes no version of ours."""
+    known = KNOWN_DEVICES.get(devices.version)
+    if known is None:
+        return [f"is version {devices.version}, which this code does not know; take a newer one"]
+    return [] if digest(said) == known else [f"is not version {devices.version} of the device table"]
 
 
 def _composed(material: Material) -> tuple[Composition | None, Check]:
@@ -308,18 +344,17 @@ def _unlike(table: str, lines: Lines, data: bytes) -> list[str]:
     return [f"row {row_name(table, line)}: differs from the JSON line" for a, b, line in rows if repr(a) != repr(b)]
 
 
-def _manifest_said(
-    sealed: Sealed, material: Material, made: Composition, ledger_head: str | None, edition_hash: str | None
-) -> Check:
+def _manifest_said(sealed: Sealed, material: Material, made: Composition, published: Mapping[str, str | None]) -> Check:
     tally = Tally("the manifest says what the files give")
     due = facts(material, made, sealed.manifest["code_print"])
     said = {key: sealed.manifest.get(key) for key in sealed.manifest if key not in ("files", "manifest_sha256")}
     for key in sorted(due.keys() | said.keys()):
         wrong = [] if same(due.get(key), said.get(key)) else [f"{key} is {said.get(key)!r}, derived {due.get(key)!r}"]
         tally.look(MANIFEST, wrong)
-    for name, published in (("ledger_head", ledger_head), ("edition_hash", edition_hash)):
-        if published is not None:
-            tally.look(name, [] if due[name] == published else [f"is {due[name]}, and {published} was published"])
+    due["manifest_sha256"] = sealed.manifest["manifest_sha256"]
+    for name, known in published.items():
+        if known is not None:
+            tally.look(name, [] if due[name] == known else [f"is {due[name]}, and {known} was published"])
     return tally.done()
 
 

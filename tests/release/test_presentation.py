@@ -142,6 +142,60 @@ def test_hostile_text_of_a_paper_stays_text_in_the_report(shown: Contents, drawn
     assert '"onmouseover' not in text
 
 
+HOSTILE = "A: #1\n- x: <img src=x onerror=alert(1)> [a](javascript:b) `c` | *d* $e$ &lt;"
+
+
+def test_hostile_text_stays_text_in_the_attribution(shown: Contents) -> None:
+    row = json.loads(json.dumps(shown.lines["eval"][0]))
+    row["verified_links"]["code"] = ["https://x.example/>)\n# big", "https://x.example/a_b"]
+    sample = [{**line, "title": HOSTILE} for line in shown.lines["sample"]]
+    text = attribution(replace(shown, lines={**shown.lines, "eval": [row], "dev": [], "sample": sample}))
+    assert not re.search(r"(?<!\\)<(?!https?://[^<>\s]+>)", text)
+    assert "\n# big" not in text
+    assert "\n- x:" not in text
+    assert "](javascript" not in text.replace("\\]", "")
+    assert "  - <https://x.example/a_b>: no licence seen" in text
+
+
+def test_a_licence_is_that_of_the_repository_itself_and_of_no_other_that_begins_like_it(shown: Contents) -> None:
+    row = json.loads(json.dumps(shown.lines["eval"][0]))
+    row["verified_links"] = {
+        "paper_or_project": [],
+        "code": ["https://github.com/Lab/Thing-Extra", "https://github.com/lab/thing/tree/main"],
+        "dataset": ["https://huggingface.co/datasets/lab/thing"],
+        "weights": [],
+    }
+    receipt = json.loads(json.dumps(shown.lines["receipts"][0]))
+    seen = [
+        {**receipt, "subject": subject, "facts": {"license": licence}}
+        for subject, licence in (("github:lab/thing", "MIT"), ("hf:dataset:lab/thing", "odc-by"))
+    ]
+    text = attribution(replace(shown, lines={**shown.lines, "eval": [row], "dev": [], "receipts": seen}))
+    assert "<https://github.com/Lab/Thing-Extra>: no licence seen" in text
+    assert "<https://github.com/lab/thing/tree/main>: MIT" in text
+    assert "<https://huggingface.co/datasets/lab/thing>: odc-by" in text
+
+
+def test_a_conference_of_any_name_leaves_the_yaml_of_card_and_citation_whole(shown: Contents) -> None:
+    yaml = pytest.importorskip("yaml")
+    odd = replace(shown, edition={**shown.edition, "conference": HOSTILE}, edition_hash="1" * 64)
+    assert HOSTILE in yaml.safe_load(card(odd).split("---\n", 2)[1])["pretty_name"]
+    cited = yaml.safe_load(citation(odd))
+    assert HOSTILE in cited["title"]
+    assert cited["identifiers"][0]["value"] == "1" * 64
+    assert "\n- x:" not in card(odd).split("---\n", 2)[2]
+
+
+def test_where_agreement_was_not_measured_the_report_says_so_and_shows_no_empty_figure(
+    shown: Contents, drawn: dict[str, str]
+) -> None:
+    assert not shown.agreement["measured"]
+    text = page(shown, drawn)
+    assert "Agreement was not measured" in text
+    assert text.count("<figure") == len(drawn) - 1
+    assert "axis" not in drawn["agreement.svg"]
+
+
 def test_croissant_describes_every_column_and_reads_back(made: ModuleType, shown: Contents, tmp_path: Path) -> None:
     mlc = pytest.importorskip("mlcroissant")
     files = {f"{t}.parquet": parquet(t, shown.lines[t]) for t in SCHEMAS}

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from assets.cli import main
+from pipeline.compute import Part, devices_of, hours, load_devices
 from pipeline.derivation import Inputs
 from pipeline.events import Entry, Event, chained, genesis
 from pipeline.evidence import canonical, digest
@@ -471,6 +472,31 @@ def test_another_state_of_the_code_is_noted_and_fails_nothing(release: Path) -> 
     assert verify(release, code_print="code").notes == ()
 
 
+def test_a_release_is_held_against_the_device_table_it_was_frozen_with(release: Path) -> None:
+    """Factors of a later version of devices.toml make no old release false."""
+    now = load_devices()
+    dearer = [d.model_copy(update={"factor": d.factor * 2, "high": d.high * 2}) for d in now.device]
+    later = now.model_copy(update={"version": now.version + 1, "device": tuple(dearer)})
+    with devices_of(later):
+        assert hours([Part(kind="train", device="H100", count=1.0, wall_hours=1.0)]).mid == 2.0
+        assert verify(release).ok, verify(release).failures[:3]
+        assert load_devices() is later
+    assert load_devices() is now
+
+
+def test_a_device_table_of_an_unknown_version_or_of_none_is_named(copy: Path) -> None:
+    place = copy / "devices.json"
+    table = json.loads(place.read_bytes())
+    for change, said in (
+        ({"version": 99}, "is version 99, which this code does not know"),
+        ({"version": True}, "is not version 1 of the device table"),
+        ({"device": []}, "is no device table"),
+    ):
+        place.write_bytes(document({**table, **change}))
+        reseal(copy)
+        assert any(f.where == "devices.json" and said in f.message for f in verify(copy).failures), change
+
+
 def test_the_agent_view_holds_no_configuration_evidence_or_basis(release: Path) -> None:
     rows = [json.loads(line) for s in ("eval", "dev") for line in (release / f"{s}.jsonl").read_bytes().splitlines()]
     views = (release / "agent_view.jsonl").read_text().splitlines()
@@ -503,6 +529,9 @@ def test_the_command_takes_the_published_heads_and_notes_another_state_of_the_co
     code, text = told(edition_hash="0" * 64)
     assert code == 1
     assert "edition_hash: is" in text
+    code, text = told(manifest="0" * 64)
+    assert code == 1
+    assert "manifest_sha256: is" in text
 
 
 def test_a_release_of_this_code_carries_no_note(
