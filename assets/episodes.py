@@ -17,7 +17,7 @@ from pipeline.bundles import Bundle, files_of, manifest
 from pipeline.classification import derivation
 from pipeline.corpus import Exclusion, PaperRecord
 from pipeline.derivation import Derivation
-from pipeline.editions import EditionError
+from pipeline.editions import EditionError, LanguageModel
 from pipeline.evidence import Receipt, digest
 from pipeline.fingerprints import code_print
 from pipeline.paper import Paper, read
@@ -86,7 +86,7 @@ def classifier_of(work: Workplace, looker: Looker | None = None) -> Classifier:
     def turns(paper: str) -> RecordedTurns:
         return RecordedTurns(work.record, work.store.blobs, edition, paper)
 
-    return model_for(model, told, Way(purse=work.purse, turns=turns, environ=work.environ))
+    return model_for(model, told or LanguageModel(), Way(purse=work.purse, turns=turns, environ=work.environ))
 
 
 def in_flight(work: Workplace, asks_a_model: bool) -> int:
@@ -172,11 +172,13 @@ async def read_papers(
     from classifiers.toolbox import PaperInput
     from pipeline.sources.probes import Probes
     from pipeline.sources.reading import PaperFacts
+    from pipeline.sources.web_search import Engine
 
     limits = limits_of(work.edition.classifier)
     classifier = reader or classifier_of(work)
     shows_all = classifier.style == "published"
     recorder = work.recorder(again=passes > 1)
+    engine = Engine.of(classifier.web_search, work.environ)
     walls = reference.walls()
     tokens = repositories.tokens(work)
     await asyncio.to_thread(repositories.look_up, work, recorder, tokens, _readable(work, items))
@@ -211,7 +213,7 @@ async def read_papers(
         supplement = await asyncio.to_thread(files_of, item.bundle.supplement_files, work.store.blobs.get)
         title = paper.title or item.record.title
         facts = PaperFacts(title=title, arxiv_id=item.record.arxiv_id, authors=item.record.authors)
-        probes = Probes(item.record.arxiv_id, recorder, supplement, facts, walls, tokens)
+        probes = Probes(item.record.arxiv_id, recorder, supplement, facts, walls, tokens, engine)
         listed = tuple((entry.path, entry.size) for entry in manifest(item.bundle.supplement_files))
         given = PaperInput(
             record=item.record.arxiv_id,

@@ -39,6 +39,7 @@ from pipeline.offline.content import whole
 from pipeline.offline.values import Paper as WorldPaper
 from pipeline.offline.values import WorldError
 from pipeline.sources.probes import Probes
+from pipeline.sources.web_search import Engine
 from pipeline.store import Store
 
 CONCURRENCY = 4
@@ -131,6 +132,7 @@ def _card(reader: str, folder: Path, gold: Mapping[str, GoldPaper], words: Mappi
 
 async def _all(papers: dict[str, WorldPaper], work: Workplace, classifier: Classifier) -> Found:
     recorder, walls = work.recorder(), reference.walls()
+    engine = Engine.of(classifier.web_search, work.environ)
 
     async def one(name: str) -> tuple[str, Examined | Exclusion]:
         paper = papers[name]
@@ -139,7 +141,7 @@ async def _all(papers: dict[str, WorldPaper], work: Workplace, classifier: Class
         end = await examine(
             record,
             files,
-            lambda facts: Probes(record.arxiv_id, recorder, {}, facts, walls),
+            lambda facts: Probes(record.arxiv_id, recorder, {}, facts, walls, engine=engine),
             classifier,
             work.edition,
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -100,8 +101,10 @@ def inspect(
             if way.recorder is None:
                 return NotAsked(record.arxiv_id)
             from pipeline.sources.probes import Probes
+            from pipeline.sources.web_search import Engine
 
-            return Probes(record.arxiv_id, way.recorder, {}, facts, reference.walls())
+            engine = Engine.of(reader.web_search, os.environ)
+            return Probes(record.arxiv_id, way.recorder, {}, facts, reference.walls(), engine=engine)
 
         return asyncio.run(examine(record, source, probes, reader, edition)), way.words
 

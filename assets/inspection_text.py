@@ -12,7 +12,7 @@ from pipeline import compute, tiers
 from pipeline.artifacts import ARTIFACT_HOSTS, current, on, presented_as_own, subject, url
 from pipeline.corpus import Exclusion
 from pipeline.derivation import Derivation, PartInput, signals
-from pipeline.evidence import Json, Outcome, Receipt, Signal
+from pipeline.evidence import WEB_LEADS, Json, Outcome, Receipt, Signal
 from pipeline.labels import Label
 from pipeline.paper import Paper
 from pipeline.targets import Target
@@ -238,7 +238,7 @@ def answer_words(label: Label) -> str:
 def receipt_words(receipt: Receipt) -> str:
     """What was probed, and what came back."""
     if receipt.subject.startswith("search:"):
-        where = "GitHub" if receipt.subject == "search:github" else "the Hugging Face Hub"
+        where = {"search:github": "GitHub", WEB_LEADS: "the web"}.get(receipt.subject, "the Hugging Face Hub")
         results = receipt.facts.get("results")
         count = "" if results is None else f": {len(results)} result{'s' * (len(results) != 1)}"
         return f"searched {where} for “{receipt.arguments.get('query')}”{count}, {receipt.reason}"

@@ -10,7 +10,7 @@ from datetime import timedelta
 from assets import episodes, repositories
 from assets.episodes import Item
 from assets.workplace import INFRASTRUCTURE, Workplace
-from pipeline.evidence import Outcome, Receipt
+from pipeline.evidence import WEB_LEADS, Outcome, Receipt
 
 
 def begin(work: Workplace, days: float | None = None) -> None:
@@ -65,7 +65,7 @@ def _look(work: Workplace, items: Sequence[Item]) -> dict[str, tuple[bool, list[
     def one(item: Item, receipts: Sequence[Receipt]) -> tuple[bool, list[str]]:
         from pipeline.sources.replay import no_call
 
-        asked = [r for r in receipts if r.exchanges and not no_call(r)]
+        asked = [r for r in receipts if r.exchanges and r.subject != WEB_LEADS and not no_call(r)]
         if not asked:
             return False, []
         probes = episodes.probes(work, item, recorder, tokens)

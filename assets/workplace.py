@@ -197,7 +197,15 @@ class Workplace:
 
 def load_edition(name: str | None, store: Store, world: Path | None = None, classifier: str | None = None) -> Edition:
     """The edition a command means, read by another classifier where one is named: an edition of its own then, written
-    into the store like that of `--world`."""
+    into the store like that of `--world`. A search engine that the environment names is a setting like any other."""
+    edition = _edition(name, store, world, classifier)
+    reads = edition.classifier
+    if {reads.model, *reads.looks} == {"embedded"} or (asked := editions.searching(reads.llm, os.environ)) == reads.llm:
+        return edition
+    return edition.variant({"classifier": {"llm": asked.model_dump() if asked else None}})
+
+
+def _edition(name: str | None, store: Store, world: Path | None, classifier: str | None) -> Edition:
     edition = _named_edition(name, store, world)
     if classifier is None or classifier == edition.classifier.model:
         return edition

@@ -87,16 +87,16 @@ async def _converse(desk: Desk, linked: tuple[str, ...], classifier: Classifier)
     turns = classifier.turns(desk.given.record)
     model = RememberingModel(asked.model(), asked.address.name, turns, asked.cost, ask=asked.ask)
     metered = MeteredModel(model, asked, desk, OUTPUT, classifier.late(desk.given.record))
-    ended = await _ended(desk, metered, message.text)
+    ended = await _ended(desk, metered, message.text, classifier.web_search is not None)
     account = metered.told(classifier.id.partition("+")[2], message.cut)
     return Ended(ended.reason, ended.answer, asked.plain_text(ended.problem), account)
 
 
-async def _ended(desk: Desk, model: Model, message: str) -> Ended:
+async def _ended(desk: Desk, model: Model, message: str, searches_web: bool = False) -> Ended:
     """The conversation, and how it ended. An answer that was sent back stands where its correction cannot be had."""
     asked = model.endpoint.settings() if isinstance(model, MeteredModel) else None
     try:
-        result = await _agent().run(
+        result = await _agent(searches_web).run(
             message,
             model=model,
             deps=desk,
@@ -120,12 +120,12 @@ async def _ended(desk: Desk, model: Model, message: str) -> Ended:
 
 
 @cache
-def _agent() -> Agent[Desk, Answer]:
+def _agent(searches_web: bool) -> Agent[Desk, Answer]:
     agent = Agent(
         deps_type=Desk,
         output_type=ToolOutput(Answer, name=OUTPUT, description="Give the labels of this paper and end."),
-        instructions=prompt.instructions(),
-        tools=tools(),
+        instructions=prompt.instructions(searches_web=searches_web),
+        tools=tools(searches_web=searches_web),
         end_strategy="early",
     )
     agent.output_validator(_validated)

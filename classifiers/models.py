@@ -16,7 +16,7 @@ from classifiers.endpoints import Address, Endpoint, NoSuchModel
 from classifiers.toolbox import Briefing, Limits
 from classifiers.turns import MemoryTurns, Turns
 from pipeline.editions import Classifier as Settings
-from pipeline.editions import LanguageModel
+from pipeline.editions import LanguageModel, searching
 from pipeline.sources.clocks import Clock, SystemClock
 
 __all__ = ["Classifier", "NoSuchModel", "Way", "limits_of", "model_for"]
@@ -25,13 +25,15 @@ __all__ = ["Classifier", "NoSuchModel", "Way", "limits_of", "model_for"]
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Classifier:
     """`id` names model, prompt or policy, and guide. Rules have `model`, which makes the conversation's other side for
-    one paper; a language model has `endpoint`. `late` tells a replay when the clock ended a paper (`MeteredModel`).
+    one paper; a language model has `endpoint`, and may have an engine's URL for `web_search`. `late` tells a replay
+    when the clock ended a paper (`MeteredModel`).
     """
 
     id: str
     model: Callable[[Briefing], Model] | None = None
     endpoint: Endpoint | None = None
     style: str = "ours"
+    web_search: str | None = None
     turns: Callable[[str], Turns] = field(default=lambda paper: MemoryTurns())
     late: Callable[[str], Mapping[str, int] | None] = field(default=lambda paper: None)
 
@@ -76,12 +78,14 @@ def limits_of(told: Settings) -> Limits:
 
 
 def model_for(name: str, told: LanguageModel | None = None, way: Way | None = None) -> Classifier:
-    """The classifier of that name: `embedded`, or `provider:model[@base_url]`. Raises NoSuchModel where it does not
-    exist or needs what is not there, PriceError or BudgetError for a table or a budget that cannot be read.
+    """The classifier of that name: `embedded`, or `provider:model[@base_url]`; `told` is by default what the
+    environment tells. Raises NoSuchModel where it does not exist or needs what is not there, PriceError, BudgetError or
+    EditionError for a table, a budget or a search engine that cannot be read.
     """
     if name == "embedded":
         return Classifier(id=prompts.identity(name), model=embedded_model)
-    address, told, way = Address.parse(name), told or LanguageModel(), way or Way.of()
+    address, way = Address.parse(name), way or Way.of()
+    told = told or searching(None, way.environ) or LanguageModel()
     own = way.environ.get("RECLAIM_PRICES")
     price = prices.load(Path(own) if own else None).of(address.provider, address.model)
     purse = way.purse or Purse(budget=way.budget, accepted=way.accepted, spent=way.spent)
@@ -91,5 +95,6 @@ def model_for(name: str, told: LanguageModel | None = None, way: Way | None = No
         id=prompts.identity(address.name, told),
         endpoint=Endpoint(address, told, price, purse, way.clock, way.environ, way.ask),
         style=told.prompt,
+        web_search=told.web_search,
         turns=way.turns or (lambda paper: shared),
     )

@@ -46,9 +46,10 @@ def tokens(text: str) -> int:
     return sum(1 for _ in _TOKEN.finditer(text))
 
 
-def instructions() -> str:
-    """The system's part, equal for all papers: task and guide."""
-    return f"{prompts.task().text}\n\n{guide.load().text}"
+def instructions(*, searches_web: bool = False) -> str:
+    """The system's part, equal for all papers: task, what is said of the web search where there is one, and guide."""
+    told = [prompts.task().text, *([prompts.web_search().text] if searches_web else []), guide.load().text]
+    return "\n\n".join(told)
 
 
 def message(desk: Desk, linked: Sequence[str], room: int) -> Message:

@@ -19,7 +19,7 @@ from pydantic_ai.tools import ToolDefinition
 from classifiers.budget import Budget, LimitName
 from pipeline.answers import Answer
 from pipeline.artifacts import subject
-from pipeline.evidence import Json, NotRecorded, Outcome, Receipt
+from pipeline.evidence import WEB_LEADS, Json, NotRecorded, Outcome, Receipt
 from pipeline.paper import Paper
 
 Seen = tuple[Receipt, dict[str, Json]]
@@ -27,8 +27,8 @@ HubKind = Literal["model", "dataset", "space"]
 
 
 class Probes(Protocol):
-    """The ten typed functions of one paper. Synchronous; each returns its receipt and what is worth reading of the
-    answer.
+    """The ten typed functions of one paper, and the web search. Synchronous; each returns its receipt and what is
+    worth reading of the answer.
     """
 
     def github_search_repositories(self, query: str) -> Seen: ...
@@ -41,6 +41,7 @@ class Probes(Protocol):
     def hub_tree(self, repo: str, kind: HubKind = "model", path: str = "") -> Seen: ...
     def fetch_url(self, url: str) -> Seen: ...
     def supplement_file(self, path: str) -> Seen: ...
+    def web_search(self, query: str) -> Seen: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -148,6 +149,8 @@ def subject_asked(tool: str, arguments: Mapping[str, Json]) -> str:
         return "search:github"
     if tool == "hub_search":
         return "search:hub"
+    if tool == "web_search":
+        return WEB_LEADS
     if tool.startswith("github_"):
         return f"github:{arguments.get('repo', '')}".lower()
     if tool.startswith("hub_"):
@@ -250,6 +253,11 @@ async def supplement_file(ctx: RunContext[Desk], path: str) -> dict[str, Any]:
     return await _ask(ctx, "supplement_file", path=path)
 
 
+async def web_search(ctx: RunContext[Desk], query: str) -> dict[str, Any]:
+    """Search the open web for leads. They prove nothing: open them with the other tools."""
+    return await _ask(ctx, "web_search", query=query)
+
+
 TOOLS = (
     *(github_search_repositories, github_search_code, github_repo, github_tree, github_file),
     *(hub_search, hub_repo, hub_tree, fetch_url, supplement_file),
@@ -263,6 +271,8 @@ async def _offered(ctx: RunContext[Desk], tool: ToolDefinition) -> ToolDefinitio
     return None if desk.spent or desk.used[tool.name] >= desk.limits.per_tool else tool
 
 
-def tools() -> list[Tool[Desk]]:
-    """The ten tools. Sequential, since receipts stand in call order whatever a thread does."""
-    return [Tool(f, takes_ctx=True, prepare=_offered, sequential=True, max_retries=3) for f in TOOLS]
+def tools(*, searches_web: bool = False) -> list[Tool[Desk]]:
+    """The ten tools, and the web search where there is one. Sequential, since receipts stand in call order
+    whatever a thread does."""
+    offered = (*TOOLS, web_search) if searches_web else TOOLS
+    return [Tool(f, takes_ctx=True, prepare=_offered, sequential=True, max_retries=3) for f in offered]

@@ -16,7 +16,7 @@ from pipeline.corpus import Exclusion, PaperRecord
 from pipeline.defects import charged, defects
 from pipeline.derivation import ClaimInput, Derivation, Inputs, InventoryChoice, PartInput, Rules, derive, labels
 from pipeline.editions import Edition
-from pipeline.evidence import Outcome, Receipt, Signal, Status, sizes
+from pipeline.evidence import WEB_LEADS, Outcome, Receipt, Signal, Status, sizes
 from pipeline.labels import Context, meets_rule
 from pipeline.not_needed import not_needed
 from pipeline.paper import Paper, parse_number
@@ -334,7 +334,7 @@ def _links(contexts: dict[Signal, Context], owned: Sequence[str], receipts: Sequ
 
 def second_look_wanted(episode: Episode, end: Derivation | Exclusion) -> bool:
     """Whether a label waits on an answer that another day may settle."""
-    undetermined = any(r.outcome is Outcome.UNDETERMINED for r in episode.receipts)
+    undetermined = any(r.outcome is Outcome.UNDETERMINED and r.subject != WEB_LEADS for r in episode.receipts)
     return undetermined and isinstance(end, Derivation) and any(one.status is Status.UNVERIFIED for one in end.labels)
 
 

@@ -39,6 +39,7 @@ __all__ = [
     "data",
     "load",
     "sample_order",
+    "searching",
     "shipped",
 ]
 
@@ -272,6 +273,17 @@ def load(name_or_path: str | Path, world: Path | None = None) -> Edition:
             raise EditionError(f"{path}: world: {world} is not a folder; name an existing world folder")
         given.setdefault("world", world.name)
     return _build(given, str(path), path.parent, world)
+
+
+def searching(told: LanguageModel | None, environ: Mapping[str, str]) -> LanguageModel | None:
+    """How a language model is asked, with the environment's search engine (RECLAIM_WEB_SEARCH) where it names one."""
+    engine = environ.get("RECLAIM_WEB_SEARCH")
+    if not engine:
+        return told
+    try:
+        return LanguageModel(**{**(told.model_dump() if told else {}), "web_search": engine})
+    except ValidationError as error:
+        raise EditionError("\n".join(_explain("RECLAIM_WEB_SEARCH", dict(e)) for e in error.errors())) from error
 
 
 def shipped() -> list[str]:

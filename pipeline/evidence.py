@@ -28,6 +28,11 @@ def digest(value: Json) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
+WEB_LEADS = "search:web"
+"""The subject of a web search: leads to look at with other tools. It is no place, and its searches are not complete, so
+that no label, absence, ownership or person's answer can rest on it."""
+
+
 class NotRecorded(LookupError):
     """Replay asked for an exchange that the record does not hold. No tool may make a receipt of it."""
 
@@ -102,8 +107,9 @@ class Receipt:
     """What one tool call established about one subject.
 
     `subject` names the artifact: `github:owner/name`, `hf:model:org/name`, `hf:dataset:org/name`, `hf:space:org/name`,
-    `url:https://…`, `supplement:path`, or `search:github`, `search:hub`. `facts` are what the probe read from the
-    answers, as small JSON; rules read facts, never bodies. Receipts made with credentials never prove public access.
+    `url:https://…`, `supplement:path`, or `search:github`, `search:hub`, `search:web`. `facts` are what the
+    probe read from the answers, as small JSON; rules read facts, never bodies. Receipts made with credentials never
+    prove public access.
     """
 
     paper: str

@@ -3,6 +3,7 @@
 `pipeline.editions` puts them together, reads them from files and hashes them.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
@@ -15,6 +16,9 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+
+_SEARCH = re.compile(r"https?://[^/?#\s{}@]+[/?][^#\s{}]*\{query\}[^#\s{}]*")
+_KEYED = re.compile(r"(?i)[?&][\w.-]*(key|token|secret|password|signature)=")
 
 
 class Settings(BaseModel):
@@ -73,6 +77,7 @@ class LanguageModel(Settings):
     `reasoning` says how a backend wants its reasoning back: `auto` as it came, `tags` in the text, `field` as
     `reasoning_field`, `none` not at all. `tool_choice = "free"` is for backends that refuse a forced one. `prompt =
     "published"` shows all LaTeX too, as the published classifier did. `max_prompt_tokens` bounds the first message.
+    `web_search`, the URL of a search engine with `{query}` in it, offers one tool more, whose leads prove nothing.
     """
 
     prompt: Literal["ours", "published"] = "ours"
@@ -87,6 +92,19 @@ class LanguageModel(Settings):
     max_tokens: NonNegativeInt | None = None
     max_seconds: Annotated[float, Field(ge=0)] | None = None
     max_usd: Annotated[float, Field(ge=0)] | None = None
+    web_search: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None
+
+    @field_validator("web_search")
+    @classmethod
+    def _public(cls, value: str | None) -> str | None:
+        """Settings are published: a key in them would be too."""
+        if value is not None and not _SEARCH.fullmatch(value):
+            raise ValueError(
+                "give a URL with {query} in its path or arguments: https://HOST/search?q={query}&format=json"
+            )
+        if value is not None and _KEYED.search(value):
+            raise ValueError("a key is no setting; it goes into RECLAIM_WEB_SEARCH_KEY and is sent as a bearer header")
+        return value
 
 
 class Classifier(Settings):

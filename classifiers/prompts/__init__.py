@@ -27,13 +27,23 @@ class Prompt:
     sha256: str
 
 
-@cache
 def task() -> Prompt:
-    """The instructions that stand before the labelling guide. Raises ValueError where the file states no version."""
-    text = (Path(__file__).parent / "task.md").read_text(encoding="utf-8")
+    """The instructions that stand before the labelling guide."""
+    return _read("task.md")
+
+
+def web_search() -> Prompt:
+    """What is said of the web search, where there is one."""
+    return _read("web_search.md")
+
+
+@cache
+def _read(name: str) -> Prompt:
+    """Raises ValueError where the file states no version."""
+    text = (Path(__file__).parent / name).read_text(encoding="utf-8")
     stated = re.match(r"Version (\d+)\n", text)
     if stated is None:
-        raise ValueError("classifiers/prompts/task.md does not begin with 'Version N'")
+        raise ValueError(f"classifiers/prompts/{name} does not begin with 'Version N'")
     return Prompt(int(stated[1]), text[stated.end() :].strip(), hashlib.sha256(text.encode()).hexdigest())
 
 
@@ -45,4 +55,5 @@ def identity(name: str, told: LanguageModel | None = None) -> str:
         return f"embedded-{EMBEDDED_POLICY}+{guided}"
     said = task()
     style = "" if told is None or told.prompt == "ours" else f"-{told.prompt}"
-    return f"{name}+prompt-{said.version}{style}-{said.sha256[:12]}+{guided}"
+    web = "" if told is None or told.web_search is None else f"-web-{(w := web_search()).version}-{w.sha256[:12]}"
+    return f"{name}+prompt-{said.version}{style}-{said.sha256[:12]}{web}+{guided}"

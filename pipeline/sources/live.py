@@ -13,7 +13,7 @@ from dataclasses import replace
 from pipeline import reference
 from pipeline.derivation import Inputs, labels
 from pipeline.editions import sample_order
-from pipeline.evidence import Outcome, Receipt, Verification, canonical
+from pipeline.evidence import WEB_LEADS, Outcome, Receipt, Verification, canonical
 from pipeline.release.case import Case
 from pipeline.release.pack import Pack
 from pipeline.release.report import Report, Tally
@@ -39,7 +39,9 @@ def live(case: Case, pack: Pack | None, recorder: Recorder, count: int, seed: st
     tally = Tally(CHECK)
     rows = {a.arxiv_id: a.derivation.inputs for a in case.made.chosen}
     own = {id_ for inputs in rows.values() for id_ in inputs.receipts}
-    known = {id_: r for id_, r in case.material.receipts.items() if id_ in own and r.exchanges}
+    known = {
+        id_: r for id_, r in case.material.receipts.items() if id_ in own and r.exchanges and r.subject != WEB_LEADS
+    }
     drawn = [known[id_] for id_ in sample_order(known, seed)[:count]]
     walls = reference.walls()
     notes: list[str] = []

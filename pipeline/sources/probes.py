@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from pipeline.evidence import Json, NotRecorded, Outcome, Receipt
-from pipeline.sources import github_files, on_github, on_hub, on_supplement, on_web
+from pipeline.evidence import WEB_LEADS, Json, NotRecorded, Outcome, Receipt
+from pipeline.sources import github_files, on_github, on_hub, on_supplement, on_web, web_search
 from pipeline.sources.github_tokens import Tokens
 from pipeline.sources.outcomes import Finding, cleaned
 from pipeline.sources.reach import Reach
 from pipeline.sources.reading import PaperFacts
 from pipeline.sources.recorder import Recorder
+from pipeline.sources.web_search import Engine
 
-__all__ = ["TOOLS", "PaperFacts", "Probed", "Probes"]
+__all__ = ["CALLABLE", "TOOLS", "PaperFacts", "Probed", "Probes"]
 
 TOOLS = (
     "github_search_repositories",
@@ -30,6 +31,8 @@ TOOLS = (
     "fetch_url",
     "supplement_file",
 )
+CALLABLE = (*TOOLS, "web_search")
+"""The ten, and the one that gives leads where a run has a search engine."""
 
 
 class Probed(NamedTuple):
@@ -45,7 +48,7 @@ class Probes:
 
     `supplement`: path to bytes of the paper's supplement, empty where it has none. `walls`: host to kind of wall, from
     the reference table. `github_token`: one or several, shared by all papers of a run; only raises GitHub's limits on
-    metadata, access is still shown anonymously.
+    metadata, access is still shown anonymously. `engine` answers `web_search`, where one is configured.
     """
 
     def __init__(
@@ -56,8 +59,10 @@ class Probes:
         paper_facts: PaperFacts,
         walls: Mapping[str, str] | None = None,
         github_token: str | Tokens = "",
+        engine: Engine | None = None,
     ) -> None:
         self.paper = paper
+        self._engine = engine
         self.supplement = supplement
         self._recorder = recorder
         tokens = Tokens.of(github_token) if isinstance(github_token, str) else github_token
@@ -141,10 +146,19 @@ class Probes:
             lambda: on_supplement.read(self.supplement, path, self._reach.paper),
         )
 
+    def web_search(self, query: str) -> Probed:
+        """Leads from a search of the open web; they prove nothing."""
+        return self._probe(
+            "web_search",
+            {"query": query},
+            WEB_LEADS,
+            lambda: web_search.search(self._recorder, self._engine, query),
+        )
+
     def call(self, tool: str, arguments: Mapping[str, Any]) -> Probed:
         """A tool by name, as agents and re-checks call it."""
-        if tool not in TOOLS:
-            raise KeyError(f"no tool {tool!r}; the ten are {', '.join(TOOLS)}")
+        if tool not in CALLABLE:
+            raise KeyError(f"no tool {tool!r}; there are {', '.join(CALLABLE)}")
         made: Probed = getattr(self, tool)(**arguments)
         return made
 

@@ -29,8 +29,9 @@ from pipeline.release.folder import same
 from pipeline.release.pack import BLOBS, Pack, PackError
 from pipeline.release.report import Report, Tally
 from pipeline.sources.clocks import SimulatedClock
-from pipeline.sources.probes import TOOLS, PaperFacts, Probed, Probes
+from pipeline.sources.probes import CALLABLE, PaperFacts, Probed, Probes
 from pipeline.sources.recorder import Recorder
+from pipeline.sources.web_search import KEY, Engine
 from pipeline.store import Store
 
 CHECK = "receipts come back from recorded evidence"
@@ -108,6 +109,7 @@ class Memory:
             second_look_hours=edition.second_look_hours,
         )
         self._walls = reference.walls()
+        self._search = None if edition.classifier.llm is None else edition.classifier.llm.web_search
         self._answers = _histories(pack)
 
     def tools(self, paper: str) -> Tools | str:
@@ -121,7 +123,8 @@ class Memory:
             return f"the paper's supplement is not whole in the pack: {error}"
         facts = PaperFacts(title=read.title or held.title, arxiv_id=paper, authors=held.authors)
         given = (paper, self._recorder, supplement, facts, self._walls)
-        return Tools(Probes(*given), Probes(*given, _TOKEN))
+        known = Engine.of(self._search, {KEY: _TOKEN})
+        return Tools(Probes(*given, engine=Engine.of(self._search, {})), Probes(*given, _TOKEN, known))
 
     def recall(self, receipt: Receipt | None, tools: Tools, tool: str, arguments: Mapping[str, Json]) -> Probed:
         """What a tool gives at the moment of a receipt, or, where it gives that at none, at its last; without a
@@ -214,7 +217,7 @@ class Recalled:
         self._left = [r for r in receipts if no_call(r) != "not_probed"]
 
     def __getattr__(self, tool: str) -> Callable[..., Probed]:
-        if tool not in TOOLS:
+        if tool not in CALLABLE:
             raise AttributeError(tool)
         return lambda **arguments: self._call(tool, arguments)
 

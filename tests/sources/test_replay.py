@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+import httpx2
 import pytest
 
-from pipeline.editions import Edition
+from pipeline.editions import Classifier, Edition, LanguageModel
 from pipeline.evidence import Outcome, Receipt
 from pipeline.record import request_of
 from pipeline.release import pack
@@ -18,7 +19,9 @@ from pipeline.release.case import Case
 from pipeline.release.compose import Composition, Material
 from pipeline.release.pack import Pack
 from pipeline.release.report import Report
+from pipeline.sources.probes import PaperFacts, Probes
 from pipeline.sources.replay import replay
+from pipeline.sources.web_search import Engine
 
 PAPER = "2505.00001"
 SOURCE = rb"\documentclass{article}\title{Lantern Attention for Foggy Graphs}\begin{document}Text.\end{document}"
@@ -80,9 +83,9 @@ def packed(town, tmp_path: Path) -> Callable[..., Pack]:
         one.archive.close()
 
 
-def replayed(receipts: list[Receipt], opened: Pack | None) -> Report:
+def replayed(receipts: list[Receipt], opened: Pack | None, edition: Edition = EDITION) -> Report:
     material = Material(
-        edition=EDITION, index=(), early=(), sample=(), receipts={r.id: r for r in receipts}, entries=()
+        edition=edition, index=(), early=(), sample=(), receipts={r.id: r for r in receipts}, entries=()
     )
     return replay(Case(material=material, made=cast(Composition, None), lines={}), opened)
 
@@ -119,6 +122,27 @@ def test_every_receipt_comes_back_from_the_pack_alone(town, packed) -> None:
     assert [check.checked for check in report.checks] == [len(receipts)]
     assert "names_paper" in receipts[0].facts
     assert receipts[0].facts["names_paper"]  # rests on title and authors, which the pack carries
+
+
+@pytest.mark.parametrize("key", ["", "k-3f9d27aa61"])
+def test_a_web_search_comes_back_from_the_pack_under_its_editions_engine_and_without_a_key(
+    town, packed, key: str
+) -> None:
+    template = "https://search.example.org/api?q={query}"
+    engine = httpx2.MockTransport(
+        lambda request: httpx2.Response(200, json={"results": [{"url": "https://a.example"}]})
+    )
+    paper = PaperFacts(title="Lantern")
+    probes = Probes(PAPER, town.recorder(transport=engine), {}, paper, engine=Engine(template, key))
+    receipt = probes.web_search("lantern").receipt
+    assert (receipt.outcome, receipt.facts["leads"]) == (Outcome.AVAILABLE, 1)
+    asks = Classifier(model="openai:some", llm=LanguageModel(web_search=template))
+    searching = EDITION.model_copy(update={"classifier": asks})
+    opened = packed([receipt])
+    assert replayed([receipt], opened, searching).ok
+    forged = replace(receipt, subject="github:fog/lantern", facts={**receipt.facts, "code_files": 9})
+    assert "facts.code_files" in said(replayed([forged], opened, searching))
+    assert "not_configured" in said(replayed([receipt], opened))
 
 
 def test_a_forged_fact_outcome_or_subject_is_named_by_paper_tool_and_arguments(town, packed) -> None:
