@@ -144,10 +144,15 @@ def shown(bar: Bar, x: float) -> str:
     if bar.op == "between":
         return f"{bar.low:g} <= {x:g} <= {bar.high:g}{unit}: {holds(bar, x)}"
     if bar.op == "within":
-        source = {"authors": "the authors' own", "default_relative": "5 % of it"}.get(bar.tolerance_source or "", "")
+        reference, tolerance = _known(bar.reference), _known(bar.tolerance)
+        source = {
+            "authors": "the authors' own",
+            "default_relative": f"{100 * tolerance / abs(reference):.3g} % of it" if reference else "",
+            "absolute": "absolute, for a value near zero",
+        }.get(bar.tolerance_source or "", "")
         named = f" ({source})" if source else ""
-        apart = abs(x - _known(bar.reference))
-        return f"|{x:g} - {bar.reference:g}| = {apart:g} <= {bar.tolerance:g}{unit}{named}: {holds(bar, x)}"
+        apart = abs(x - reference)
+        return f"|{x:g} - {reference:g}| = {apart:g} <= {tolerance:g}{unit}{named}: {holds(bar, x)}"
     return f"{x:g} {bar.op} {bar.reference:g}{unit}: {holds(bar, x)}"
 
 
@@ -163,10 +168,16 @@ def bar_of(target: Mapping[str, Any]) -> tuple[Bar | None, str]:
     if isinstance(said, str):  # read from Parquet by something that keeps objects as JSON
         said = json.loads(said)
     bar = Bar(unit=target.get("unit") or "", **{k: said.get(k) for k in Bar.__dataclass_fields__ if k != "unit"})
+    if bar.op not in ("within", "between", ">", ">=", "<", "<="):
+        return None, f"its {bar.kind} bar has no operator"
     needed = {"between": (bar.low, bar.high), "within": (bar.reference, bar.tolerance)}.get(bar.op, (bar.reference,))
-    if any(number is None or not math.isfinite(number) for number in needed):
+    if not all(_is_number(number) for number in needed) or (bar.tolerance or 0) < 0:
         return None, f"its {bar.kind} bar lacks a number"
     return bar, ""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def published_bar(match_target: Mapping[str, Any]) -> tuple[Bar | None, str]:
@@ -238,14 +249,20 @@ def measured(values: Sequence[str | float], bar: Bar) -> Measured:
     read = [_read(value, bar) for value in values]
     notes = "; ".join(dict.fromkeys(note for _, _, note in read if note))
     numbers = [number for number, _, _ in read]
-    mean, n = statistics.fmean(numbers), len(numbers)
-    if n == 1:
-        half = Z95 * read[0][1]
-    else:
-        half = statistics.stdev(numbers) / math.sqrt(n) * (_T95[n - 2] if n - 2 < len(_T95) else Z95)
+    n = len(numbers)
+    try:
+        mean = statistics.fmean(numbers)
+        if n == 1:
+            half = Z95 * read[0][1]
+        else:
+            half = statistics.stdev(numbers) / math.sqrt(n) * (_T95[n - 2] if n - 2 < len(_T95) else Z95)
+    except OverflowError:
+        mean = half = math.inf
+    if not math.isfinite(mean) or not math.isfinite(half):
+        raise ScoreError(f"{', '.join(str(value) for value in values[:3])}: too large to count with")
     reference = bar.reference if bar.reference is not None else bar.high
-    if not notes and reference and bar.unit == "%" and math.isclose(mean * 100, reference, rel_tol=0.2):
-        notes = "a hundredth of the target: if it is a fraction, add nothing and multiply by 100, or write it with %"
+    if not notes and reference and bar.unit in ("%", "") and math.isclose(mean * 100, reference, rel_tol=0.2):
+        notes = "a hundredth of the target: if it is a fraction of what the paper prints in percent, multiply it by 100"
     return Measured(mean, n, mean - half if half else None, mean + half if half else None, notes)
 
 
@@ -323,18 +340,29 @@ def targets(release: Path) -> dict[str, Target]:
     if not rows:
         raise ScoreError(f"{release} is no release folder and no JSON Lines file of rows")
     exact: dict[str, Mapping[str, Any]] = {}
-    if release.is_dir():
-        exact = {line["custom_id"]: line for line in _json_lines(release / "targets.jsonl", absent=True)}
+    try:
+        if release.is_dir():
+            exact = {line["custom_id"]: line for line in _json_lines(release / "targets.jsonl", absent=True)}
+    except (KeyError, TypeError) as error:
+        raise ScoreError(f"{release / 'targets.jsonl'}: a line lacks {error}") from None
     found: dict[str, Target] = {}
     for row in rows:
         try:
             paper, said = str(row["custom_id"]), row["match_target"]
+            if paper in found:
+                raise ScoreError(f"{release}: paper {paper} has two rows; whoever made this is to say which one counts")
             bar, reason = bar_of(exact[paper]) if paper in exact else published_bar(said)
             found[paper] = Target(
-                paper, str(row.get("split", "")), str(row["tier"]), str(row["h100_band"]), said["metric"], bar, reason
+                paper,
+                str(row.get("split", "")),
+                str(row["tier"]),
+                str(row["h100_band"]),
+                str(said["metric"]),
+                bar,
+                reason,
             )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ScoreError(f"{release}: a row lacks {error}") from None
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+            raise ScoreError(f"{release}: a row lacks what it is scored by ({error})") from None
     return found
 
 
@@ -342,8 +370,8 @@ def _json_lines(path: Path, absent: bool = False) -> list[dict[str, Any]]:
     if absent and not path.is_file():
         return []
     try:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
-    except ValueError as error:
+        return [json.loads(line) for line in path.read_text(encoding="utf-8-sig").split("\n") if line.strip()]
+    except (ValueError, RecursionError) as error:
         raise ScoreError(f"{path} is no JSON Lines file: {error}") from None
 
 
@@ -351,12 +379,16 @@ def results(path: Path) -> dict[str, list[str | float]]:
     """Results by paper: JSON Lines with `paper` and `value` (a number, a text, or a list over seeds), or CSV with those
     columns, one line a seed. A paper named twice in JSON Lines is an error: which one counts is its owner's to say."""
     found: dict[str, list[str | float]] = {}
-    if path.suffix == ".csv":
-        with path.open(encoding="utf-8", newline="") as lines:
-            for row in csv.DictReader(lines):
-                if not row.get("paper") or not row.get("value"):
-                    raise ScoreError(f"{path}: every line needs the columns paper and value")
-                found.setdefault(row["paper"].strip(), []).append(row["value"])
+    if path.suffix.lower() == ".csv":
+        try:
+            with path.open(encoding="utf-8-sig", newline="") as lines:  # spreadsheets begin a file with a mark
+                rows = list(csv.DictReader(lines))
+        except (ValueError, csv.Error) as error:
+            raise ScoreError(f"{path} is no CSV file: {error}") from None
+        for row in rows:
+            if not row.get("paper") or not row.get("value"):
+                raise ScoreError(f"{path}: every line needs the columns paper and value")
+            found.setdefault(row["paper"].strip(), []).append(row["value"])
         return found
     for line in _json_lines(path):
         if not isinstance(line, dict) or "paper" not in line or "value" not in line:
@@ -460,14 +492,29 @@ def command(arguments: argparse.Namespace) -> int:
     try:
         if arguments.release is None:
             raise ScoreError("name a release folder")
+        if arguments.value and not arguments.paper:
+            raise ScoreError("--value is of one paper: name it with --paper")
+        if arguments.paper and arguments.results:
+            raise ScoreError("--paper holds one result against its target, --results a whole file: give one of them")
         known = targets(arguments.release)
         if arguments.split:
             known = {paper: t for paper, t in known.items() if t.split == arguments.split}
-        print(_one(known, arguments) if arguments.paper else _all(known, arguments))
+        print(_printable(_one(known, arguments) if arguments.paper else _all(known, arguments)))
     except (ScoreError, OSError) as error:
-        print(f"score: {error}", file=sys.stderr)
+        print(_printable(f"score: {error}"), file=sys.stderr)
         return 1
     return 0
+
+
+def _printable(text: str) -> str:
+    """Nothing that a release or a file says draws on a terminal: what does not print stands escaped."""
+    text = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+    return text.encode("ascii", "backslashreplace").decode() if _narrow() else text
+
+
+def _narrow() -> bool:
+    """Whether this terminal cannot show every letter."""
+    return (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
 
 
 def _one(known: Mapping[str, Target], arguments: argparse.Namespace) -> str:
@@ -477,8 +524,12 @@ def _one(known: Mapping[str, Target], arguments: argparse.Namespace) -> str:
     verdict = score(target, arguments.value)
     if arguments.json:
         return json.dumps(asdict(verdict))
-    firm = {True: "", False: " (not firm: its interval reaches the other side)", None: ""}[verdict.firm]
-    return f"{verdict.paper}  {verdict.answer}{firm}\n  {target.metric}\n  {verdict.arithmetic}"
+    metric = " ".join(target.metric.split())
+    return f"{verdict.paper}  {verdict.answer}{_firmness(verdict)}\n  {metric}\n  {verdict.arithmetic}"
+
+
+def _firmness(verdict: Verdict) -> str:
+    return " (not firm: its interval reaches the other side)" if verdict.firm is False else ""
 
 
 def _all(known: Mapping[str, Target], arguments: argparse.Namespace) -> str:
@@ -500,7 +551,7 @@ def _all(known: Mapping[str, Target], arguments: argparse.Namespace) -> str:
         return json.dumps(
             {"verdicts": [asdict(v) for v in verdicts.values()], "table": [asdict(line) for line in lines_]}
         )
-    said = [f"{v.paper}  {v.answer:12} {v.arithmetic}" for v in verdicts.values()]
+    said = [f"{v.paper}  {v.answer:12} {v.arithmetic}{_firmness(v)}" for v in verdicts.values()]
     return "\n".join([*said, "", render(lines_)])
 
 

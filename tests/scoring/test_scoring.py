@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import shutil
 import statistics
 import subprocess
 import sys
@@ -110,6 +111,43 @@ def test_moving_toward_the_reference_never_leaves_the_bar(reference, tolerance, 
     bar = Bar("point_estimate", "within", reference, tolerance)
     if holds(bar, x):
         assert holds(bar, reference + (x - reference) / 2)
+
+
+@pytest.mark.parametrize("values", [["1e308", "1e308"], [1e308, -1e308, 1], ["1 +/- 1e308", 10**400], ["1e308 s"]])
+def test_numbers_that_nothing_can_be_counted_with_are_an_error_too(values):
+    with pytest.raises(ScoreError, match=r"2505\.00001"):
+        score(target(Bar("point_estimate", "within", 79.1, 3.955, unit="ms")), values)
+
+
+def test_the_share_that_is_shown_is_the_editions_and_an_absolute_tolerance_is_called_so():
+    wide = Bar("point_estimate", "within", 80.0, 8.0, "default_relative")
+    assert "<= 8 (10 % of it)" in score(target(wide), [75]).arithmetic
+    small = Bar("point_estimate", "within", 0.0, 0.0025, "absolute")
+    assert "<= 0.0025 (absolute, for a value near zero)" in score(target(small), [0.001]).arithmetic
+
+
+def test_a_fraction_against_percent_printed_without_its_sign_says_what_may_be_meant_too():
+    said = score(target(Bar("point_estimate", "within", 79.1, 3.955)), [0.782])
+    assert said.answer == OUTSIDE
+    assert "multiply it by 100" in said.arithmetic
+
+
+@pytest.mark.parametrize(
+    ("part", "reason"),
+    [
+        ({"op": "near"}, "no operator"),
+        ({"op": None}, "no operator"),
+        ({"tolerance": -1.0}, "lacks a number"),
+        ({"reference": "79.1"}, "lacks a number"),
+        ({"reference": True}, "lacks a number"),
+        ({"reference": float("nan")}, "lacks a number"),
+    ],
+)
+def test_a_bar_that_says_no_such_thing_is_ungradeable_by_name(part, reason):
+    bar = {"kind": "point_estimate", "op": "within", "reference": 79.1, "tolerance": 4.0, "tolerance_source": None}
+    found, said = scoring.bar_of({"unit": "%", "bar": {**bar, "low": None, "high": None, **part}})
+    assert found is None
+    assert reason in said
 
 
 # Published strings
@@ -229,6 +267,56 @@ def test_a_results_file_that_does_not_fit_is_refused_by_name(release: Path, tmp_
     status, out, err = run(str(release), "--results", str(mine))
     assert (status, out) == (1, "")
     assert message in err
+
+
+def test_a_spreadsheets_csv_is_read_and_what_is_none_is_refused_by_name(tmp_path: Path):
+    mine = tmp_path / "MINE.CSV"
+    mine.write_bytes(b"\xef\xbb\xbfpaper,value\r\na,78.0\r\n")
+    assert scoring.results(mine) == {"a": ["78.0"]}
+    for junk in (b"paper,value\na,\xff\n", b'paper,value\na,"' + b"9" * 200_000 + b'"\n'):
+        mine.write_bytes(junk)
+        with pytest.raises(ScoreError, match=r"MINE\.CSV is no CSV file"):
+            scoring.results(mine)
+
+
+def asked(release: Path, *arguments: str, capsys) -> tuple[int, str]:
+    status = scoring.main([str(release), *arguments])
+    out, err = capsys.readouterr()
+    return status, out + err
+
+
+def test_arguments_that_would_be_passed_over_are_refused(release: Path, capsys):
+    assert asked(release, "--value", "3", capsys=capsys) == (
+        1,
+        "score: --value is of one paper: name it with --paper\n",
+    )
+    status, said = asked(release, "--paper", "a", "--value", "3", "--results", "x.jsonl", capsys=capsys)
+    assert (status, "give one of them" in said) == (1, True)
+
+
+def test_a_release_with_two_rows_of_a_paper_or_lines_of_another_shape_is_refused(release: Path, tmp_path: Path, capsys):
+    lines = (release / "eval.jsonl").read_text().splitlines()
+    for name, text, said in (
+        ("eval.jsonl", "\n".join([*lines, lines[0]]), "has two rows"),
+        ("eval.jsonl", '[1]\n{"custom_id": "a"}', "a row lacks"),
+        ("targets.jsonl", "[1]", "a line lacks"),
+        ("eval.jsonl", "[" * 100_000, "no JSON Lines file"),
+    ):
+        copy = shutil.copytree(release, tmp_path / f"{name}{len(text)}")
+        (copy / name).write_text(text)
+        status, told = asked(copy, capsys=capsys)
+        assert (status, said in told) == (1, True), told
+
+
+def test_no_word_of_a_release_draws_on_a_terminal(release: Path, tmp_path: Path, capsys):
+    copy = shutil.copytree(release, tmp_path / "copy")
+    rows = [json.loads(line) for line in (copy / "eval.jsonl").read_text().splitlines()]
+    rows[0]["match_target"]["metric"] = "acc\x1b[2J\ud800\na  within_bar"
+    (copy / "eval.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    status, said = asked(copy, "--paper", str(rows[0]["custom_id"]), "--value", "3", capsys=capsys)
+    assert status == 0
+    assert "\x1b" not in said
+    assert "\\x1b[2J\\ud800 a  within_bar".replace("  ", " ") in said
 
 
 def test_the_command_tells_what_code_cannot_grade(release: Path):
