@@ -149,6 +149,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     one.add_argument("--ledger-head", metavar="HASH", help="the ledger head that was published; another one fails")
     one.add_argument("--edition-hash", metavar="HASH", help="the edition hash that was published; another one fails")
+    one.add_argument("--manifest", metavar="HASH", help="the manifest's hash that was published; another one fails")
     one.add_argument("--replay", action="store_true", help="make every receipt again from the evidence pack")
     one.add_argument("--live", type=int, metavar="N", help="probe N receipts anew and tell what drifted")
     one.add_argument("--seed", help="what --live draws by (default: the edition's seed)")

@@ -108,10 +108,11 @@ def record(root: Path, release: Release, commit: str) -> None:
     """Remember in the store which commit a release was published as. Raises Refusal where it was another one: then the
     tag was moved there, by whoever it was."""
     place = root / "published" / f"{release.name}.json"
-    now = {"repo": release.repo, "tag": release.name, "commit": commit, "rows_sha256": release.manifest["rows_sha256"]}
+    hashes = {key: release.manifest[key] for key in ("rows_sha256", "manifest_sha256")}
+    now = {"repo": release.repo, "tag": release.name, "commit": commit, **hashes}
     if place.is_file():
         then = json.loads(place.read_bytes())
-        if then != now:
+        if {**now, **then} != now:  # a record of before the manifest's hash was kept holds no such field
             raise Refusal(
                 f"{release.name} was published as commit {then['commit']} of {then['repo']}, and its tag is on "
                 f"{commit} now; somebody moved it. Look there, and remove {place} only if that is right"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -129,6 +130,10 @@ def closing(work: Workplace, end: End) -> str:
     if asked := requests_text(work):
         parts += [asked]
     if end.release is not None:
+        from pipeline.release.folder import MANIFEST
+
+        manifest = json.loads((end.release / MANIFEST).read_bytes())
+        parts += [f"  manifest {manifest['manifest_sha256']}"]
         parts += [f"  release  {end.release}", f"  check it yourself with  reclaim verify {end.release}"]
     if work.edition.world is not None and work.world.world.facts.fictional:
         parts += [

@@ -63,6 +63,7 @@ def _verified(arguments: argparse.Namespace, folder: Path, also: list[Look]) -> 
         arguments.evidence,
         ledger_head=arguments.ledger_head,
         edition_hash=arguments.edition_hash,
+        manifest=arguments.manifest,
         code_print=code_print(*RULES),
         also=also,
     )

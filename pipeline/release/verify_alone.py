@@ -3,7 +3,7 @@
 as `verify.py`.
 
     python verify.py                                      the folder this file lies in
-    python verify.py FOLDER --ledger-head HASH --edition-hash HASH --json
+    python verify.py FOLDER --ledger-head HASH --edition-hash HASH --manifest HASH --json
 
 It is a second writing of the rules in `docs/release-format.md` and shares no code with the one that made the release.
 Every file is hashed before it is parsed; then labels, hours, tiers, selection, audit, splits, rows and funnel are
@@ -2679,8 +2679,11 @@ GATE = (
 # ---------------------------------------------------------------- all of it
 
 
-def verify(folder: Path, head: str | None = None, edition_hash: str | None = None) -> tuple[list[Check], list[str]]:
-    """Every check of a release's folder, and notes that fail nothing. Never raises for a bad folder."""
+def verify(
+    folder: Path, head: str | None = None, edition_hash: str | None = None, sealed: str | None = None
+) -> tuple[list[Check], list[str]]:
+    """Every check of a release's folder, and notes that fail nothing. Never raises for a bad folder. `sealed` is the
+    hash of the manifest that was published: it alone holds what no rule derives."""
     manifest, files, checks = read_folder(folder)
     notes = [f"Parquet files ({len(PARQUET_TABLES)}): their hashes were checked, their contents were not read"]
     if files is None:
@@ -2703,7 +2706,8 @@ def verify(folder: Path, head: str | None = None, edition_hash: str | None = Non
     for look in GATE:
         checks.append(_tried(look, case))
     checks.append(_tried(compared, case, files))
-    checks.append(_tried(manifest_said, case, manifest, head, edition_hash))
+    published = {"ledger_head": head, "edition_hash": edition_hash, "manifest_sha256": sealed}
+    checks.append(_tried(manifest_said, case, manifest, published))
     return checks, notes
 
 
@@ -2721,17 +2725,17 @@ def derived_again(held: Held) -> tuple[list[Derived], Check]:
     return derived, check.close()
 
 
-def manifest_said(case: Case, manifest: Line, head: str | None, edition_hash: str | None) -> Check:
+def manifest_said(case: Case, manifest: Line, published: dict[str, str | None]) -> Check:
     check = Check("the manifest says what the files give")
     due = manifest_facts(case.held, case.made)
     said = {k: v for k, v in manifest.items() if k not in ("files", "manifest_sha256", "code_print")}
     for key in sorted({*due, *said}):
         fits = key in due and key in said and same(due[key], said[key])
         check.look(MANIFEST, [] if fits else [f"{key} is {said.get(key)!r:.200}, derived {due.get(key)!r:.200}"])
-    for name, published in (("ledger_head", head), ("edition_hash", edition_hash)):
-        if published is not None:
-            fits = due[name] == published
-            check.look(name, [] if fits else [f"is {due[name]}, and {published} was published"])
+    due["manifest_sha256"] = manifest["manifest_sha256"]
+    for name, known in published.items():
+        if known is not None:
+            check.look(name, [] if due[name] == known else [f"is {due[name]}, and {known} was published"])
     return check
 
 
@@ -2767,9 +2771,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).resolve().parent, help="a release")
     parser.add_argument("--ledger-head", help="the head that was published before the freeze")
     parser.add_argument("--edition-hash", help="the hash that was published before the first episode")
+    parser.add_argument("--manifest", help="the hash of the manifest that was published with the release")
     parser.add_argument("--json", action="store_true", help="the report as JSON, every failure in it")
     given = parser.parse_args(arguments)
-    checks, notes = verify(given.folder, given.ledger_head, given.edition_hash)
+    checks, notes = verify(given.folder, given.ledger_head, given.edition_hash, given.manifest)
     ok = bool(checks) and all(check.ok for check in checks)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

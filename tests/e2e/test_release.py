@@ -47,6 +47,8 @@ def test_the_last_lines_name_the_release_and_say_that_its_papers_are_fictional(
     assert finished.build() == tiny.EXIT_RELEASED
     out = capsys.readouterr().out
     assert f"reclaim verify {finished.releases()[0]}" in out
+    sealed = json.loads((finished.releases()[0] / "manifest.json").read_bytes())["manifest_sha256"]
+    assert f"\n  manifest {sealed}\n" in out
     assert "All papers of this edition are fictional" in out
     assert "reclaim build --world FOLDER" in out
 

@@ -127,6 +127,7 @@ def toy() -> Callable[..., Release]:
         held |= {"eval.parquet": name.encode() * 50, "sample.parquet": name.encode() * 20_000}
         held |= {"croissant.json": document({"name": name}), "README.md": f"---\nlicense: mit\n---\n{name}".encode()}
         manifest = {"edition": edition, "edition_hash": "e", "ledger_head": "l", "rows_sha256": digest(lines)}
+        manifest["manifest_sha256"] = digest(manifest)
         held |= {path.replace("_", "."): data for path, data in files.items()}
         return Release(name=name, repo="lab/toy", manifest=manifest, files={**held, MANIFEST: document(manifest)})
 

@@ -125,10 +125,22 @@ def test_a_tag_that_somebody_moved_to_another_commit_is_told(toy: Callable[..., 
         "tag": "toy-2026-v1",
         "commit": "a" * 40,
         "rows_sha256": toy().manifest["rows_sha256"],
+        "manifest_sha256": toy().manifest["manifest_sha256"],
     }
     with pytest.raises(Refusal, match=f"its tag is on {'b' * 40} now; somebody moved it"):
         record(tmp_path, toy(), "b" * 40)
     assert [path.name for path in (tmp_path / "published").iterdir()] == ["toy-2026-v1.json"]
+
+
+def test_a_record_kept_before_manifests_were_is_no_moved_tag(toy: Callable[..., Release], tmp_path: Path) -> None:
+    record(tmp_path, toy(), "a" * 40)
+    place = tmp_path / "published" / "toy-2026-v1.json"
+    kept = json.loads(place.read_bytes())
+    del kept["manifest_sha256"]
+    place.write_text(json.dumps(kept))
+    record(tmp_path, toy(), "a" * 40)
+    with pytest.raises(Refusal, match="somebody moved it"):
+        record(tmp_path, toy(), "b" * 40)
 
 
 def test_a_tag_that_holds_anything_else_fails(hub: Any, run: Run, there: str) -> None:

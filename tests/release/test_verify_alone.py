@@ -101,6 +101,27 @@ def test_a_published_head_that_differs_fails_with_exit_code_one_and_is_told_as_j
     assert wrong == [("the manifest says what the files give", "ledger_head")]
 
 
+def test_what_no_rule_derives_is_held_by_the_manifest_that_was_published_alone(
+    held: Material, release: Path, copy: Path, tmp_path: Path
+) -> None:
+    """Configuration, task and basis are outside the row hash: who changes them everywhere breaks no rule."""
+    published = json.loads((release / "manifest.json").read_bytes())["manifest_sha256"]
+    paper = json.loads((release / "eval.jsonl").read_bytes().splitlines()[0])["custom_id"]
+    forged = {"mre_config": "another", "agent_task": "another", "basis": "another"}
+    sample = tuple(i.model_copy(update=forged) if i.arxiv_id == paper else i for i in held.sample)
+    forging.rewrite(copy, replace(held, sample=sample))
+    heads = {"ledger_head": made.head(held), "edition_hash": held.edition.hash}
+    for given, ok in ((heads, True), ({**heads, "manifest": published}, False)):
+        arguments = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
+        assert verify(copy, **given).ok is ok
+        ran = run(copy, *arguments, "--json", cwd=tmp_path)
+        wrong = [f["where"] for check in json.loads(ran.stdout)["checks"] for f in check["failures"]]
+        assert (ran.returncode, wrong) == ((0, []) if ok else (1, ["manifest_sha256"]))
+    ran = run(release, f"--manifest={published}", cwd=tmp_path)
+    assert ran.returncode == 0
+    assert verify(release, manifest=published).ok
+
+
 def test_it_takes_a_folder_and_says_so_where_there_is_no_release(release: Path, tmp_path: Path) -> None:
     assert run(release, str(release), cwd=tmp_path).returncode == 0
     ran = run(release, str(tmp_path), cwd=tmp_path)
