@@ -25,7 +25,7 @@ from pipeline.evidence import Json, Outcome, Receipt, digest
 from pipeline.record import Record
 from pipeline.release.case import Case
 from pipeline.release.pack import Pack
-from pipeline.release.report import Report
+from pipeline.release.report import Report, printable
 from pipeline.release.verify import verify
 from pipeline.store import Store, StoreError
 
@@ -190,7 +190,7 @@ def _put(place: Path, text: str) -> None:
 
 
 def told(looked: Looked) -> list[str]:
-    """A look in a few lines for a terminal."""
+    """A look in a few lines for a terminal, whatever hosts call their things."""
     report, lines = looked.report, []
     counted = ", ".join(f"{n} {way}" for way, n in report["counts"].items())
     lines.append(f"{report['release']} on {report['day']}: {len(report['links'])} links, {counted or 'none'}")
@@ -205,7 +205,7 @@ def told(looked: Looked) -> list[str]:
     if proposals:
         lines.append(f"  errata   {proposals} proposed in {looked.place / ERRATA}; read them, delete the wrong ones,")
         lines.append(f"           and `reclaim drift {report['release']} --accept {looked.place / ERRATA} --who NAME`")
-    return lines
+    return [printable(line) for line in lines]
 
 
 def look_at(store: Store, named: str | Path, say: Say = to_stderr, world: Path | None = None) -> Looked:

@@ -18,7 +18,7 @@ from pipeline.evidence import Json, canonical
 from pipeline.release.folder import MANIFEST, by_name, open_sealed, same
 from pipeline.release.registration import FOLDER as REGISTERED
 from pipeline.release.registration import End
-from pipeline.release.report import Check, Tally
+from pipeline.release.report import Check, Tally, printable
 from pipeline.release.tables import TABLES, Lines, document
 
 KEPT = (".gitattributes",)
@@ -222,8 +222,15 @@ def changes(release: Release, main: Tree | None, read: Callable[[str], bytes]) -
         there = None if main is None else main.files.get(path)
         if there is not None and there.holds(release.files[path]):
             continue
-        found += row_changes(table, [] if there is None else lines_of(read(path)), lines_of(release.files[path]))
+        before = [] if there is None else lines_of(read(path))
+        try:
+            found += row_changes(table, before, lines_of(release.files[path]))
+        except (ValueError, KeyError, TypeError, AttributeError):  # by other hands: a line without its name, a NaN
+            raise Refusal(f"{path} {_UNREADABLE}") from None
     return tuple(found)
+
+
+_UNREADABLE = "of what is there holds a table that cannot be read; look at it before it is replaced"
 
 
 def lines_of(data: bytes) -> Lines:
@@ -233,12 +240,16 @@ def lines_of(data: bytes) -> Lines:
     except (ValueError, RecursionError):
         lines = [None]
     if not all(isinstance(line, dict) for line in lines):
-        raise Refusal("what is there holds a table that cannot be read; look at it before it is replaced")
+        raise Refusal(f"a file {_UNREADABLE}")
     return lines
 
 
 def told(release: Release, there: There | None, step: Step, found: Sequence[Change], most: int = 20) -> Iterator[str]:
     """A dry run as text: what is there, what would change, what comes next."""
+    return map(printable, _told(release, there, step, found, most))
+
+
+def _told(release: Release, there: There | None, step: Step, found: Sequence[Change], most: int) -> Iterator[str]:
     main = None if there is None else there.main
     yield f"{release.name} to {release.repo} ({len(release.files)} files, {_sized(release.files.values())})"
     if there is None:

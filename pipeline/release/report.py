@@ -54,10 +54,11 @@ class Report:
             out += [f"       {failure}" for failure in check.failures[:most]]
             if len(check.failures) > most:
                 out.append(f"       … and {len(check.failures) - most} more")
-        return [_printable(line) for line in (*out, *(f"note   {note}" for note in self.notes))]
+        return [printable(line) for line in (*out, *(f"note   {note}" for note in self.notes))]
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
+    """One line for a terminal. What others wrote cannot end it or draw there: what does not print stands escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

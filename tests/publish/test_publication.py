@@ -163,6 +163,21 @@ def test_a_dry_run_names_rows_and_fields_and_asks_only_for_tables_that_differ(to
     assert "then tag toy-2026-v2 on it" in text
 
 
+@pytest.mark.parametrize("junk", [b"[1]\n", b"x\n", b'{"custom_id": "2601.00000", "hours": NaN}\n'])
+def test_a_table_that_other_hands_broke_on_main_is_refused_by_name_not_a_crash(toy: Toy, junk: bytes) -> None:
+    with pytest.raises(Refusal, match="of what is there holds a table that cannot be read"):
+        changes(toy(2), tree({**toy(1).files, "eval.jsonl": junk}), lambda path: junk)
+
+
+def test_no_name_on_main_draws_on_a_terminal(toy: Toy) -> None:
+    old = dict(toy(1).files) | {"eval.jsonl": b'{"custom_id": "\\u001b[2Jx", "hours": 1.0}\n'}
+    main = tree(old)
+    found = changes(toy(2), main, lambda path: old[path])
+    text = "\n".join(told(toy(2), there(main, "toy\x1b[31m", **{"t\x1b": main.commit}), "commit", found))
+    assert "\x1b" not in text
+    assert "\\x1b[2Jx" in text
+
+
 def sealed(place: Path, name: str, **edition: str) -> Path:
     """A folder that is sealed and holds no more than what a release is named by."""
     files = {"croissant.json": document({"name": name}), "edition.json": document(edition)}
