@@ -43,6 +43,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "live" in item.keywords and not live:
             item.add_marker(pytest.mark.skip(reason="talks to the real services; pass --live"))
+        if "finished" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("finished"))  # one process builds the edition, not each
         if "slow" in item.keywords and not slow:
             item.add_marker(pytest.mark.skip(reason="takes minutes; run with -m slow"))
 

@@ -145,6 +145,7 @@ def test_a_check_that_looked_at_nothing_has_failed(
     assert ("nothing was looked at" in str(one.metadata["list"].value)) is (looked == 0)
 
 
+@pytest.mark.slow
 def test_a_stage_that_fails_ends_the_build_blocked_with_stage_and_cause(
     copy: Tiny, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

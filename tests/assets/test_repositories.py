@@ -65,6 +65,7 @@ def test_what_a_paper_links_to_is_asked_once_and_its_commit_at_the_posting_date_
     assert row["commit_at_posting"] != row["commit"]
 
 
+@pytest.mark.slow
 def test_a_source_that_names_a_thousand_repositories_costs_no_more_calls_than_its_links_are_followed(
     record: PaperRecord,
 ) -> None:

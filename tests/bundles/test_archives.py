@@ -339,6 +339,7 @@ def test_a_quine_of_nested_archives_shares_one_budget() -> None:
     assert sum(map(len, unpacked.files.values())) <= SMALL.total_bytes
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_files_are_cut_at_the_limit_in_bounded_time() -> None:
     entry = h.tar_entry(b"a", b"")
     data = h.gz(GOOD + entry * 99_999)

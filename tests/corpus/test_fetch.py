@@ -113,6 +113,7 @@ def test_a_worlds_papers_go_from_index_to_bundles_with_everything_accounted_for(
     assert reasons == {"2505.00003": "not_latex", "2505.00004": "not_latex", "2505.00005": "undetermined"}
 
 
+@pytest.mark.slow
 def test_metadata_is_asked_in_batches_and_an_unknown_id_is_known_to_be_unknown_on_the_second_day(
     tmp_path: Path, world: OfflineWorld
 ) -> None:

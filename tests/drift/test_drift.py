@@ -148,6 +148,7 @@ def test_a_software_heritage_id_is_made_of_a_git_commit_and_nothing_else() -> No
     assert swhid("github:lab/paper", None) is None
 
 
+@pytest.mark.slow
 def test_the_page_tells_every_look_and_shows_hostile_text_as_text() -> None:
     runs = []
     for day, now in (("2026-03-01", seen()), ("2026-04-01", seen(full_name="lab/<script>alert(1)</script>"))):

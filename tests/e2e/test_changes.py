@@ -78,6 +78,7 @@ def test_changing_a_rule_makes_its_stage_and_all_after_it_stale(
     assert found == ["corpus", "bundles", "classification", "selection", "audit", "release"][-len(found) :]
 
 
+@pytest.mark.slow
 def test_changing_a_rule_behind_the_episodes_asks_nothing_and_reruns_no_episode(copy: Tiny, edited: Edited) -> None:
     edited("pipeline/classification.py", *CODE)
     assert stale_stages(copy)[0] == "classification"
@@ -99,6 +100,7 @@ def test_changing_one_papers_source_reruns_one_episode_and_keeps_every_decision(
     assert [path.name for path in copy.releases()] == ["tiny-v1", "tiny-v2"]
 
 
+@pytest.mark.slow
 def test_a_paper_whose_claim_changes_waits_for_people_alone(copy: Tiny, capsys: pytest.CaptureFixture[str]) -> None:
     edit(copy.paper("2505.90011"), lambda text: text.replace("96.41", "96.51"))
     assert copy.build() == tiny.EXIT_WAITING
@@ -106,6 +108,7 @@ def test_a_paper_whose_claim_changes_waits_for_people_alone(copy: Tiny, capsys: 
     assert [path.name for path in copy.releases()] == ["tiny-v1"]
 
 
+@pytest.mark.slow
 def test_a_variant_with_another_cap_shares_every_episode_and_asks_nothing(copy: Tiny) -> None:
     variant = copy.folder / "tiny-cap24.toml"
     variant.write_text('extends = "tiny"\nsplit_cap_hours = 24\npool_cap_hours = 24\n', encoding="utf-8")

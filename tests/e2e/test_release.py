@@ -19,6 +19,7 @@ print("code", code, "dagster", "dagster" in sys.modules)
 """
 
 
+@pytest.mark.slow
 def test_a_build_without_decisions_freezes_nothing_and_says_how_many_rows_wait(
     finished: Tiny, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

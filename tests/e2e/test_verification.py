@@ -197,6 +197,7 @@ def test_a_repository_that_is_gone_now_fails_by_the_label_it_would_change(finish
     assert any(note.startswith(f"drifted: {where}: available, now unavailable") for note in report.notes)
 
 
+@pytest.mark.slow
 def test_trouble_on_the_way_changes_no_label(finished: Tiny, asked: Ask) -> None:
     code = the_code(finished)
     report = asked(lambda world: set_in(repo_file(world, code), fail_first="{status = 503, times = 99}"))
@@ -247,6 +248,7 @@ def test_a_forged_receipt_of_a_place_that_never_was_fails(finished: Tiny, asked:
     assert [line for line in failed(report) if line.startswith(f"{code.paper} github_repo")], report.notes
 
 
+@pytest.mark.slow
 def test_a_draw_follows_its_seed(asked: Ask) -> None:
     def drawn(seed: str) -> list[str]:
         report = asked(lambda world: shutil.rmtree(world / "github"), count=6, seed=seed)

@@ -14,6 +14,8 @@ from pipeline.sources.probes import Probes
 from tests.e2e import tiny
 from tests.e2e.tiny import Tiny
 
+pytestmark = pytest.mark.slow  # one whole build, for every kind of bad paper at once
+
 GOOD = ("2505.90011", "2505.90038", "2505.90057")
 FETCH, EPISODE, PROBES, RULE, SECOND_LOOK = "2505.90046", "2505.90177", "2506.90160", "2509.90052", "2506.90126"
 START, END = r"\documentclass{article}\begin{document}", r"\end{document}"

@@ -76,6 +76,7 @@ def test_a_damaged_source_costs_no_release_and_is_named(copy: Tiny, capsys: pyte
     assert sha256[2:] in said
 
 
+@pytest.mark.slow
 def test_damaged_pages_are_not_read_from_the_record_but_asked_for_again(
     copy: Tiny, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -93,6 +94,7 @@ def test_damaged_pages_are_not_read_from_the_record_but_asked_for_again(
     assert copy.count("sightings") > asked
 
 
+@pytest.mark.slow
 def test_damaged_episodes_are_named_and_run_again(copy: Tiny, capsys: pytest.CaptureFixture[str]) -> None:
     before = contents(copy.root / "releases")
     damage = {

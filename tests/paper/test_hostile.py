@@ -104,7 +104,9 @@ REPEATED = [
 ]
 
 
-@pytest.mark.parametrize("construct", REPEATED)
+@pytest.mark.parametrize(
+    "construct", [pytest.param(c, marks=() if c in REPEATED[2:5] else pytest.mark.slow) for c in REPEATED]
+)
 def test_a_construct_opened_over_and_over_costs_time_in_proportion(construct: str) -> None:
     def cost(times: int) -> float:
         source = (HEAD + (construct + " x ") * times + TAIL).encode()
@@ -124,6 +126,7 @@ def test_two_hundred_thousand_of_a_construct_are_read_in_bounded_time(construct:
     assert time.process_time() - start < SECONDS
 
 
+@pytest.mark.slow
 def test_many_captions_beside_as_many_tables_are_matched_in_bounded_time() -> None:
     pair = "\\captionof{table}{x}\\begin{tabular}{cc}1&2\\\\3&4\\end{tabular} "
     start = time.process_time()

@@ -74,6 +74,7 @@ def on_main(hub: Any, title: str, **files: bytes) -> str:
     return str(repo.add(title, {**repo.commits[repo.main].files, **named}, repo.commits[repo.main].large))
 
 
+@pytest.mark.slow
 def test_two_versions_are_published_one_after_the_other_and_each_verifies_by_its_tag(
     hub: Any, run: Run, send: Callable[[Path], str], v1: Path, v2: Path
 ) -> None:

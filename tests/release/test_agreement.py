@@ -97,6 +97,7 @@ def test_the_figure_shows_kappa_where_it_was_measured(shown: Contents, monkeypat
     assert with_ == plots.figures(shown)["agreement.svg"]
 
 
+@pytest.mark.slow
 def test_agreement_made_better_than_it_was_is_caught_by_both_verifiers(
     made: ModuleType, held: Material, tmp_path: Path
 ) -> None:

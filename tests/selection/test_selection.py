@@ -250,6 +250,7 @@ def test_a_seeded_draw_depends_on_the_seed_and_only_where_there_is_a_choice():
     assert all("9" in d.ids for d in draws)
 
 
+@pytest.mark.slow
 def test_a_seeded_draw_gives_every_paper_of_a_stratum_its_share():
     papers = _papers(Tier.RUN, *[1.0 + i / 100 for i in range(20)])
     times = dict.fromkeys((c.arxiv_id for c in papers), 0)

@@ -150,7 +150,9 @@ def nested(depth: int) -> Any:
     [
         (nested(3), 1, None),
         (nested(200), 0, ["tree"]),
-        ({f"{n}.py": {"size": 900, "sha": "a"} for n in range(20_001)}, 20_000, ["tree"]),
+        pytest.param(
+            {f"{n}.py": {"size": 900, "sha": "a"} for n in range(20_001)}, 20_000, ["tree"], marks=pytest.mark.slow
+        ),
         ({"a.py": {"size": 900, "sha": "a"}, "b": 7}, 1, ["tree"]),
         ([{"path": "src", "name": "a.py", "size": 900}, {"path": 7, "name": "b.py", "size": 900}], 1, ["tree"]),
     ],
@@ -163,12 +165,12 @@ def test_a_mirror_that_was_not_listed_whole_says_so(look: Look, listing: Any, fi
 @pytest.mark.parametrize(
     "body",
     [
-        "<" * 300_000,
+        pytest.param("<" * 300_000, marks=pytest.mark.slow),
         "<a " * 100_000,
         "<!--" * 75_000,
         "<![" * 100_000,
         "&#" * 150_000,
-        "<a href=x>" * 30_000,
+        pytest.param("<a href=x>" * 30_000, marks=pytest.mark.slow),
         "a" * 300_000 + "(1",
         "make" * 75_000,
         "https://" * 40_000 + "!" * 100_000,
