@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ import pytest
 from assets.workplace import load_edition
 from pipeline.editions import EditionError
 from pipeline.store import Store
-from tests.classifiers.fake_openai import Fail, Say, serving
-from tests.classifiers.readers import PRICED, good, searching
+from tests.classifiers.fake_openai import Fail, Say, results, serving, tools, turns
+from tests.classifiers.readers import PRICED, answering, good, searching
 from tests.e2e.tiny import Tiny, make
 
 
@@ -85,3 +86,33 @@ def test_a_build_is_refused_paused_resumed_and_pays_for_no_turn_twice(
         asked = fake.asked
         build(tiny, fake.url)
         assert fake.asked == asked
+
+
+@pytest.mark.slow
+def test_a_build_whose_environment_names_a_search_engine_searches_the_web_and_keeps_no_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "k-3f9d27aa61"
+    good()
+    tiny = make(tmp_path / "tiny")
+    site = next(tmp_path.rglob("world.toml")).parent / "sites" / "search.example.org" / "site.toml"
+    site.parent.mkdir(parents=True)
+    lead = {"url": "https://github.com/some/where", "title": "Code", "content": "All of it."}
+    site.write_text(f"[default]\nstatus = 200\nbody = {json.dumps(json.dumps({'results': [lead]}))}\n")
+    seen: list[dict[str, Any]] = []
+
+    def script(told: dict[str, Any]) -> Say:
+        if not turns(told) and "web_search" in tools(told):
+            return Say(calls=[("web_search", {"query": "gizmo"})])
+        seen.extend(results(told))
+        return answering(told)
+
+    with serving(script) as fake:
+        monkeypatch.setenv("RECLAIM_WEB_SEARCH", "https://search.example.org/api?q={query}")
+        monkeypatch.setenv("RECLAIM_WEB_SEARCH_KEY", key)
+        build(tiny, fake.url)
+    seen = [one for one in seen if "subject" in one]  # answers sent back are results too
+    assert {one["subject"] for one in seen} == {"search:web"}
+    assert all(one["content"]["leads"][0]["url"] == lead["url"] for one in seen)
+    held = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [path for path in held if key.encode() in path.read_bytes()]
