@@ -172,11 +172,13 @@ def base_reached(receipt: Receipt, receipts: Sequence[Receipt]) -> bool:
     facts = receipt.facts
     if receipt.outcome is not Outcome.AVAILABLE or not facts.get("adapter_only") or not facts.get("weights_open"):
         return False
+    if facts.get("authenticated") or facts.get("moved_elsewhere"):
+        return False
     if facts.get("base_open"):  # its own probe went there
-        return not facts.get("authenticated")
+        return True
     named = facts.get("base_model")
     bases = {f"hf:model:{b}".casefold() for b in ([named] if isinstance(named, str) else named or ())}
-    return not facts.get("authenticated") and any(
+    return any(
         r.subject.casefold() in bases
         and r.outcome is Outcome.AVAILABLE
         and r.facts.get("weights_open")

@@ -681,7 +681,7 @@ def adapter_with_base(receipt: Line, receipts: Sequence[Line]) -> bool:
     facts = receipt["facts"]
     if receipt["outcome"] != "available" or not facts.get("adapter_only") or not facts.get("weights_open"):
         return False
-    if facts.get("authenticated"):
+    if facts.get("authenticated") or facts.get("moved_elsewhere"):
         return False
     if facts.get("base_open"):
         return True

@@ -122,6 +122,18 @@ def test_weights_need_bytes_that_a_stranger_got_and_an_adapter_is_not_enough():
     assert weights(weights_open=True) is True
     assert weights(weights_open=False) is not True
     assert weights(weights_open=True, adapter_only=True) is not True
+    assert weights(weights_open=True, adapter_only=True, base_open=True) is True
+
+
+@pytest.mark.parametrize("fact", ["moved_elsewhere", "authenticated"])
+@pytest.mark.parametrize("adapter", [{}, {"adapter_only": True, "base_open": True}])
+def test_neither_weights_nor_adapters_suffice_that_moved_to_another_owner_or_took_credentials(fact, adapter):
+    found = receipt(tool="hub_repo", weights_open=True, **adapter)
+    assert judge(found, signal=Signal.WEIGHTS).value is True
+    assert (
+        judge(receipt(tool="hub_repo", weights_open=True, **adapter, **{fact: True}), signal=Signal.WEIGHTS).value
+        is None
+    )
 
 
 def test_one_gated_data_set_of_two_makes_the_data_unavailable():

@@ -62,7 +62,7 @@ searches = st.builds(
     facts=st.fixed_dictionaries(
         {"complete": st.booleans()},
         optional={
-            "query": st.sampled_from(["made model", "paper"]),
+            "query": st.sampled_from(["made model", "paper", "", None]),
             "results": st.lists(st.sampled_from(["lab/p1", "who/Made-Net", "x/y"]), max_size=2),
             "failed": st.booleans(),
         },
