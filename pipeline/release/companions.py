@@ -39,18 +39,24 @@ def contents(name: str, material: Material, made: Composition, ledger_head: str)
     )
 
 
-def companions(shown: Contents, files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """`files`: the release's tables as they are written, which Croissant names by hash."""
-    drawn = figures(shown)
+def words(shown: Contents, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """What is for reading and running, without what is drawn. `files`: the release's tables as they are written, which
+    Croissant names by hash."""
     parquet = {n: (hashlib.sha256(b).hexdigest(), len(b)) for n, b in files.items() if n.endswith(".parquet")}
     texts = {
         "README.md": card(shown),
         "ATTRIBUTION.md": attribution(shown),
         "CITATION.cff": citation(shown),
         "croissant.json": json.dumps(croissant(shown, parquet), indent=1, ensure_ascii=False) + "\n",
-        "report.html": page(shown, drawn),
         "score.py": Path(scoring.__file__).read_text(encoding="utf-8"),
         "verify.py": Path(verify_alone.__file__).read_text(encoding="utf-8"),
-        **drawn,
     }
-    return {name: texts[name].encode() for name in COMPANIONS}
+    return {name: text.encode() for name, text in texts.items()}
+
+
+def companions(shown: Contents, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """`files` as `words` takes them."""
+    drawn = figures(shown)
+    made = {name: text.encode() for name, text in ({"report.html": page(shown, drawn)} | drawn).items()}
+    made |= words(shown, files)
+    return {name: made[name] for name in COMPANIONS}

@@ -28,11 +28,13 @@ from pipeline.release import gate
 from pipeline.release.agent_view import Figure
 from pipeline.release.case import Case
 from pipeline.release.changelog import LATER
-from pipeline.release.companions import COMPANIONS
+from pipeline.release.companions import COMPANIONS, words
 from pipeline.release.compose import EARLY, Composition, IndexLine, Material, compose
+from pipeline.release.contents import Contents
 from pipeline.release.extraction import extracted
 from pipeline.release.folder import MANIFEST, Sealed, by_name, facts, open_sealed, same
 from pipeline.release.pack import Pack, PackError, pack_checks
+from pipeline.release.publication import name_of
 from pipeline.release.report import Check, Report, Tally
 from pipeline.release.tables import DOCUMENTS, SCHEMAS, TABLES, Lines, document, documents, frame, row_name, tables
 from pipeline.release.verify_alone import KNOWN_DEVICES
@@ -99,7 +101,32 @@ def verify(
     notes = list(proof.notes)
     if code_print is not None and code_print != sealed.manifest["code_print"]:
         notes.append("this release was made by another state of the code; its results were derived again all the same")
+    if code_print is not None and proof.ok:
+        notes += _other_words(sealed)
     return Report((*checks, read, *proof.checks), tuple(notes))
+
+
+def _other_words(sealed: Sealed) -> list[str]:
+    """The companions that this code would write otherwise. A later wording makes no release false, yet nothing but the
+    manifest's hash tells it from a card or a scorer that somebody forged and sealed again."""
+    said = {name: json.loads(sealed.files[name]) for name in DOCUMENTS}
+    shown = Contents(
+        name=name_of(sealed.files["croissant.json"]),
+        edition=said["edition.json"],
+        funnel=said["funnel.json"],
+        agreement=said["agreement.json"],
+        lines={table: sealed.lines(table) for table in TABLES},
+        edition_hash=sealed.manifest["edition_hash"],
+        ledger_head=sealed.manifest["ledger_head"],
+    )
+    try:
+        due = words(shown, sealed.files)
+    except ValueError:  # a name that no file can be written with
+        return ["its companions name no release; only the published hash of the manifest proves them"]
+    other = [name for name, data in due.items() if data != sealed.files[name]]
+    if not other:
+        return []
+    return [f"not as this code writes them: {', '.join(other)}; only the published hash of the manifest proves those"]
 
 
 def _proof(

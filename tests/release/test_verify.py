@@ -472,6 +472,23 @@ def test_another_state_of_the_code_is_noted_and_fails_nothing(release: Path) -> 
     assert verify(release, code_print="code").notes == ()
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("score.py", b"print('within_bar')\n", "not as this code writes them: score.py;"),
+        ("README.md", b"# 1000 papers\n", "not as this code writes them: README.md;"),
+        ("croissant.json", b"[]", "README.md, CITATION.cff, croissant.json"),
+        ("croissant.json", b'{"name": "\\ud800"}', "name no release"),
+    ],
+)
+def test_a_forged_companion_with_true_hashes_is_noted(copy: Path, name: str, data: bytes, said: str) -> None:
+    (copy / name).write_bytes(data)
+    reseal(copy)
+    report = verify(copy, code_print="code")
+    assert report.ok
+    assert said in "\n".join(report.notes).replace("ATTRIBUTION.md, ", "")
+
+
 def test_a_release_is_held_against_the_device_table_it_was_frozen_with(release: Path) -> None:
     """Factors of a later version of devices.toml make no old release false."""
     now = load_devices()
