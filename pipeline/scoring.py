@@ -60,7 +60,7 @@ _SIZES: Mapping[str, tuple[str, float]] = {
 _NUMBER = r"[-+−–]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:[eE][-+]?\d+)?(?<=[\d])"
 _VALUE = re.compile(
     rf"^\s*(?P<about>~|≈|about\s|approx\.?\s|approximately\s)?\s*(?P<number>{_NUMBER})\s*"
-    rf"(?:(?:\+/-|±|\+-)\s*(?P<spread>{_NUMBER})\s*)?(?P<unit>%|×|x\b|[a-zA-Zµ]{{1,7}}\b)?(?P<rest>.*)$",
+    rf"(?:(?:\(\s*)?(?:\+/-|±|\+-|\\pm)\s*(?P<spread>{_NUMBER})\s*\)?\s*)?(?P<unit>%|×|x\b|[a-zA-Zµ]{{1,7}}\b)?(?P<rest>.*)$",
     re.DOTALL,
 )
 _OPERATOR = re.compile(rf"(?P<op>>=|<=|≥|≤|>|<)\s*(?P<number>{_NUMBER})\s*(?P<unit>%|×|x\b)?")
@@ -193,7 +193,9 @@ def published_bar(match_target: Mapping[str, Any]) -> tuple[Bar | None, str]:
         ends = _RANGE.search(text)
         if ends is None or not _float(ends["low"]) < _float(ends["high"]):
             return None, "a range without two ends"
-        return Bar(kind, "between", low=_float(ends["low"]), high=_float(ends["high"]), unit=_unit(text, "")), ""
+        return Bar(
+            kind, "between", low=_float(ends["low"]), high=_float(ends["high"]), unit="%" if "%" in text else ""
+        ), ""
     if kind == "threshold":
         said = _OPERATOR.search(text)
         if said is not None:

@@ -157,6 +157,8 @@ def test_a_bar_that_says_no_such_thing_is_ungradeable_by_name(part, reason):
     ("kind", "value", "metric", "op", "numbers"),
     [
         ("point_estimate", "77.0 +/- 1.8%", "accuracy (%)", "within", (77.0, 1.8)),
+        ("point_estimate", "79.1 (±0.3)", "accuracy (%)", "within", (79.1, 0.3)),
+        ("point_estimate", "79.1 \\pm 0.3", "accuracy (%)", "within", (79.1, 0.3)),
         ("point estimate", "1,234.5", "steps", "within", (1234.5, 61.725)),
         ("point_estimate", "-0.20", "bias", "within", (-0.2, 0.01)),
         ("magnitude", "~10x lower variance than the baseline", "variance", "within", (10.0, 0.5)),
@@ -171,6 +173,13 @@ def test_published_strings_give_a_bar_where_they_say_enough(kind, value, metric,
     assert bar.op == op
     assert bar.reference == numbers[0]
     assert bar.tolerance is None if numbers[1] is None else math.isclose(bar.tolerance, numbers[1])
+
+
+@pytest.mark.parametrize(("value", "unit"), [("0.7 to 0.9", ""), ("70-90 %", "%"), ("70% - 90%", "%")])
+def test_the_unit_of_a_published_range_is_no_part_of_its_numbers(value, unit):
+    bar, _ = published_bar({"value": value, "match_bar_kind": "range", "metric": "AUC"})
+    assert bar.unit == unit
+    assert score(target(bar), [bar.low]).arithmetic.endswith(f"{bar.high:g}{' %' if unit else ''}: True")
 
 
 @pytest.mark.parametrize(
