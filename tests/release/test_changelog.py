@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from pipeline.events import Event, chained
-from pipeline.release.changelog import HistoryError, Past, changelog, companions_of, errata_text
+from pipeline.release.changelog import HistoryError, Past, changelog, companions_of, errata_text, markdown
 from pipeline.release.compose import Composition, Material, compose
 from pipeline.release.freeze import freeze
 from pipeline.release.verify import verify
@@ -184,6 +185,20 @@ def test_errata_stand_in_the_next_version_under_the_version_they_are_about(
     assert "## made-2026-v1" in text
     assert "is dead \\<b\\>now" in text
     assert "not so" not in text
+
+
+def test_neither_the_name_of_a_person_nor_that_of_a_version_is_markup(
+    first: tuple[Material, Composition, Path],
+) -> None:
+    held, before, place = first
+    paper, who = before.splits.eval[0], "*bea* <img src=x> [x](javascript:y)"
+    wrong = event("erratum", paper, who=who, value={"release": "x\n# <b>v9"})
+    second = later(held, wrong, re_estimate(before, before.splits.eval[1], 7.25, who=who))
+    log = changelog("made-2026-v2", Past.of(place), second, compose(second))
+    for text in (errata_text(log), markdown(log)):
+        assert "bea" in text
+        assert not re.search(r"(?<!\\)[<\[]|(?<!\\)\*bea", text)
+        assert "\n# <b>" not in text
 
 
 @pytest.mark.slow
