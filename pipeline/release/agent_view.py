@@ -87,15 +87,16 @@ def agent_view(row: Row, figures: Iterable[Figure] = ()) -> dict[str, Json]:
 
 
 def task(row: Row) -> str:
-    """The task in words. An absent field has its own sentence; a placeholder nothing fills is a KeyError."""
+    """The task in words. An absent field has its own sentence; a placeholder nothing fills is a KeyError. What the row
+    says stays on its line: a claim with line breaks cannot add a sentence of its own, such as another grant."""
     target, signals, links = row.match_target, row.signals, row.verified_links
     places = {name: _place(name, getattr(signals, f"{name}_available").value, getattr(links, name)) for name in _PLACES}
     return TASK.format(
         custom_id=row.custom_id,
-        claim=row.central_claim,
-        metric=target.metric,
-        scope=f" on {target.scope}" if target.scope else "",
-        value=target.value,
+        claim=_line(row.central_claim),
+        metric=_line(target.metric),
+        scope=f" on {scope}" if (scope := _line(target.scope)) else "",
+        value=_line(target.value),
         bar=target.match_bar_kind.replace("_", " "),
         code=places["code"],
         data=places["dataset"],
@@ -108,7 +109,11 @@ def _place(name: str, available: bool, links: Sequence[str]) -> str:
     linked, unlinked, absent = _PLACES[name]
     if not available:
         return absent
-    return linked.format(links=", ".join(links)) if links else unlinked
+    return linked.format(links=_line(", ".join(links))) if links else unlinked
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def given_away(row: Mapping[str, Json], view: Mapping[str, Json]) -> list[str]:

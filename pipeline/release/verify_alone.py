@@ -1878,14 +1878,15 @@ def agent_view(row: Line, figures: Iterable[Line]) -> Line:
     places = {}
     for what, (linked, unlinked, none) in PLACES.items():
         links = row["verified_links"][what]
-        there = linked.format(", ".join(links)) if links else unlinked
+        there = linked.format(" ".join(", ".join(links).split())) if links else unlinked
         places[what] = there if row["signals"][f"{what}_available"]["value"] else none
+    said = {name: " ".join(target[name].split()) for name in ("metric", "scope", "value")}
     task = TASK.format(
         custom_id=row["custom_id"],
-        claim=row["central_claim"],
-        metric=target["metric"],
-        scope=f" on {target['scope']}" if target["scope"] else "",
-        value=target["value"],
+        claim=" ".join(row["central_claim"].split()),
+        metric=said["metric"],
+        scope=f" on {said['scope']}" if said["scope"] else "",
+        value=said["value"],
         bar=target["match_bar_kind"].replace("_", " "),
         code=places["code"],
         data=places["dataset"],
