@@ -127,13 +127,14 @@ def closing(work: Workplace, end: End) -> str:
         parts += ["", funnel_text(work)]
     parts += ["", f"{end.name}: {end.detail}"]
     parts += [f"  edition  {work.edition.hash}", f"  ledger   {head(work.ledger.entries())}"]
-    if asked := requests_text(work):
-        parts += [asked]
     if end.release is not None:
         from pipeline.release.folder import MANIFEST
 
         manifest = json.loads((end.release / MANIFEST).read_bytes())
         parts += [f"  manifest {manifest['manifest_sha256']}"]
+    if asked := requests_text(work):
+        parts += [asked]
+    if end.release is not None:
         parts += [f"  release  {end.release}", f"  check it yourself with  reclaim verify {end.release}"]
     if work.edition.world is not None and work.world.world.facts.fictional:
         parts += [
