@@ -12,7 +12,7 @@ import pytest
 from pipeline.store import Store
 from tests.e2e.tiny import Tiny
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("realworld")]
 
 
 @pytest.fixture(scope="module")
