@@ -82,6 +82,7 @@ def test_loading_the_definitions_warns_of_nothing() -> None:
     assert [str(one.message) for one in caught] == []
 
 
+@pytest.mark.slow
 def test_a_run_launched_without_a_build_works_and_takes_the_lock(kept: Tiny, home: dg.DagsterInstance) -> None:
     kept.store.table_path(kept.name, "selection").unlink()
     with kept.store.lock(kept.name):

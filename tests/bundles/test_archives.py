@@ -274,6 +274,7 @@ def test_there_are_at_least_forty_hostile_archives() -> None:
     assert len(LEFT_OUT) + len(READ_WITH_WARNING) + len(REFUSED) >= 50
 
 
+@pytest.mark.slow
 def test_a_gzip_bomb_stops_at_the_allowance_in_little_memory() -> None:
     bomb = h.zeros_gz(256 * MB)
     tracemalloc.start()
@@ -286,6 +287,7 @@ def test_a_gzip_bomb_stops_at_the_allowance_in_little_memory() -> None:
 
 
 @pytest.mark.parametrize("squeeze", [bz2.compress, lzma.compress])
+@pytest.mark.slow
 def test_bzip2_and_xz_bombs_stop_at_the_allowance(squeeze: Callable[[bytes], bytes]) -> None:
     bomb = squeeze(h.tar({"main.tex": PAPER, "z": b"\0" * (64 * MB)}))
     tracemalloc.start()
@@ -433,6 +435,7 @@ def unpacked_or_none(data: bytes) -> Unpacked | None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
+@pytest.mark.slow
 def test_mutated_archives_are_read_or_refused_within_the_limits(data: st.DataObject) -> None:
     base = data.draw(st.sampled_from(SEEDS))
     body = bytearray(base)

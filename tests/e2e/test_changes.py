@@ -87,6 +87,7 @@ def test_changing_a_rule_behind_the_episodes_asks_nothing_and_reruns_no_episode(
     assert stale_stages(copy) == []
 
 
+@pytest.mark.slow
 def test_changing_one_papers_source_reruns_one_episode_and_keeps_every_decision(
     copy: Tiny, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -53,6 +53,7 @@ def checks_of(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {check["name"]: check for check in report["checks"]}
 
 
+@pytest.mark.slow
 def test_every_receipt_of_a_release_is_replayed_without_a_network(
     finished: Tiny, pack: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -103,6 +104,7 @@ def test_a_replay_without_a_pack_says_what_to_give(finished: Tiny, capsys: pytes
     assert "give one with --evidence" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_verify_alone_loads_neither_dagster_nor_a_database_nor_the_sources(finished: Tiny, pack: Path) -> None:
     command = [sys.executable, "-c", IMPORTS, "verify", str(finished.releases()[0]), "--evidence", str(pack), "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)

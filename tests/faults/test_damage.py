@@ -32,6 +32,7 @@ def end_of(tiny: Tiny, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     return code, said.out + said.err
 
 
+@pytest.mark.slow
 def test_tables_cut_short_are_made_again_by_their_stages(copy: Tiny, capsys: pytest.CaptureFixture[str]) -> None:
     before = contents(copy.root / "releases")
     for table in ("bundle_exclusions", "rows", "audited"):

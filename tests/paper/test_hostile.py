@@ -73,7 +73,12 @@ SOURCES: dict[str, dict[str, str | bytes]] = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(SOURCES))
+DEAR = ("billion laughs", "macro loop", "ampersands", "refs", "deep braces")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in DEAR else ()) for name in sorted(SOURCES)]
+)
 def test_hostile_sources_cost_bounded_time_and_never_raise(name: str) -> None:
     files = {k: v if isinstance(v, bytes) else v.encode() for k, v in SOURCES[name].items()}
     start = time.process_time()
@@ -187,6 +192,7 @@ def test_orders_in_the_text_are_only_text() -> None:
     assert not paper.links
 
 
+@pytest.mark.slow
 def test_a_link_in_a_cell_that_was_never_printed_is_not_visible() -> None:
     cells = "\\href{https://arxiv.org/abs/1}{x} & " * 3
     paper = read(

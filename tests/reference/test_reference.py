@@ -33,7 +33,7 @@ def test_the_table_covers_every_area_with_several_hundred_names():
 def test_every_listed_name_leads_back_to_its_entry():
     for b in benchmarks():
         for name in b.names:
-            assert benchmark(name) is b, name
+            assert benchmark(name) == b, name
 
 
 def test_every_listed_name_is_found_in_prose_that_calls_it_a_data_set():

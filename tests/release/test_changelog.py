@@ -68,6 +68,7 @@ def swap_and_estimate(made: Composition) -> tuple[str, str, str, list[Event]]:
     return out, other, comes, [event("replace", out), re_estimate(made, other, hours * 1.01)]
 
 
+@pytest.mark.slow
 def test_after_two_events_the_second_version_says_exactly_what_changed_and_why(
     made: ModuleType, first: tuple[Material, Composition, Path]
 ) -> None:

@@ -196,6 +196,7 @@ def test_where_agreement_was_not_measured_the_report_says_so_and_shows_no_empty_
     assert "axis" not in drawn["agreement.svg"]
 
 
+@pytest.mark.slow
 def test_croissant_describes_every_column_and_reads_back(made: ModuleType, shown: Contents, tmp_path: Path) -> None:
     mlc = pytest.importorskip("mlcroissant")
     files = {f"{t}.parquet": parquet(t, shown.lines[t]) for t in SCHEMAS}
