@@ -413,6 +413,7 @@ trees = st.dictionaries(
 
 @settings(max_examples=150, deadline=None)
 @given(trees, st.sampled_from([tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]))
+@pytest.mark.slow
 def test_what_the_standard_library_packs_is_what_we_read(files: dict[str, bytes], form: int) -> None:
     kept = {path: data for path, data in files.items() if clean_path(path, 512) == (path, "")}
     kept = {p: d for p, d in kept.items() if not any(o != p and o.startswith(p + "/") for o in kept)}

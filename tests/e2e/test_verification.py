@@ -190,6 +190,7 @@ def repo_file(world: Path, receipt: Receipt) -> Path:
     return world / "github" / receipt.facts["full_name"] / "repo.toml"
 
 
+@pytest.mark.slow
 def test_a_repository_that_is_gone_now_fails_by_the_label_it_would_change(finished: Tiny, asked: Ask) -> None:
     code = the_code(finished)
     report = asked(lambda world: set_in(repo_file(world, code), missing="true"))
@@ -224,6 +225,7 @@ def test_drift_that_changes_no_label_is_a_note(finished: Tiny, asked: Ask) -> No
     )
 
 
+@pytest.mark.slow
 def test_a_forged_receipt_of_a_place_that_never_was_fails(finished: Tiny, asked: Ask) -> None:
     code = the_code(finished)
     forged = replace(code, arguments={"repo": "nobody/nothing"})

@@ -66,6 +66,7 @@ def test_a_byte_changed_inside_a_table_is_an_error_that_names_it_or_a_table_made
         assert contents(copy.root / "releases") == before
 
 
+@pytest.mark.slow
 def test_a_damaged_source_costs_no_release_and_is_named(copy: Tiny, capsys: pytest.CaptureFixture[str]) -> None:
     row = next(r for r in copy.rows("bundles") if r["arxiv_id"] == "2505.90011")
     sha256 = row["source_files"][0]["sha256"]

@@ -226,6 +226,7 @@ def test_no_answer_of_a_recorded_world_holds_a_gold_label(recorded):
     assert GOLD not in json.dumps(OfflineWorld(recorded).papers())
 
 
+@pytest.mark.slow
 def test_the_real_material_is_served_whole(realworld):
     with OfflineWorld(realworld) as world, client_of(world) as client:
         assert len(world.papers()) == len(list(realworld.glob("papers/*/meta.json"))) > 0

@@ -189,6 +189,7 @@ def registers(hub: Any, held: Registration) -> None:
     on_main(hub, "registered", **{f"registered__{held.edition}_json": held.to_bytes()})
 
 
+@pytest.mark.slow
 def test_a_release_that_was_registered_is_held_to_it(
     hub: Any, run: Run, send: Callable[[Path], str], v1: Path, held: Material, second: Material
 ) -> None:

@@ -297,6 +297,7 @@ def test_a_resealed_forgery_of_a_derived_line_is_named_by_row_and_rule(
         lambda line: line["links"].update(code=["https://github.com/else/where"]),
     ],
 )
+@pytest.mark.slow
 def test_a_forgery_carried_through_every_table_breaks_the_binding_of_its_decisions(
     held: Material, copy: Path, change: Callable[[Line], None]
 ) -> None:

@@ -115,6 +115,7 @@ def _write(root: Path, name: str, count: int, ready: multiprocessing.synchronize
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_processes_may_share_a_record_and_a_killed_one_loses_nothing_it_had_put(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     ready = context.Barrier(2)
