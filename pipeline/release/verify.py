@@ -37,44 +37,10 @@ from pipeline.release.pack import Pack, PackError, pack_checks
 from pipeline.release.publication import name_of
 from pipeline.release.report import Check, Report, Tally
 from pipeline.release.tables import DOCUMENTS, SCHEMAS, TABLES, Lines, document, documents, frame, row_name, tables
-from pipeline.release.verify_alone import KNOWN_DEVICES
+from pipeline.release.verify_alone import KNOWN_DEVICES, RULES, TABLE_RULES
 
 Look = Callable[[Case, Pack | None], Report]
 """Checks beyond the rules, which this module may not import: a replay, new probes."""
-
-_RULES: Mapping[str, Mapping[str, str]] = {
-    "eval": {
-        "signals": "labels follow from receipts and decisions",
-        "score": "scores follow from the signals",
-        "tier": "tiers follow from the score",
-        "match_target": "targets are the recorded ones",
-        "split": "splits are the replay of selection and ledger",
-        **dict.fromkeys(("selection_band", "h100_band"), "bands follow from the hours"),
-        **dict.fromkeys(
-            (
-                *("h100_estimate", "h100_hours_estimate", "audited_h100_hours", "h100_estimate_basis"),
-                *("h100_recomputed_hours", "h100_arithmetic_mismatch", "h100_hours_adjudicated"),
-                "h100_needs_human_review",
-            ),
-            "hours follow from the compute parts and decisions",
-        ),
-    },
-}
-_TABLE_RULES: Mapping[str, str] = {
-    "eval": "rows follow from recorded inputs",
-    "dev": "rows follow from recorded inputs",
-    "sample": "derivation inputs are stored once, in order",
-    "receipts": "receipts are those of the sampled papers, in order",
-    "targets": "targets are the recorded ones",
-    "inventory": "candidates are the paper's inventory",
-    "selection": "selection is the rule's",
-    "ledger": "the ledger's chains are whole",
-    "exclusions": "every paper of the index is accounted for, once",
-    "index": "the index is stored once, in order",
-    "dates": "dates follow from the arXiv ids",
-    "figures": "figures are those of the papers in a split, in order",
-    "agent_view": "the agent view is the row by allow-list",
-}
 
 
 def verify(
@@ -332,14 +298,14 @@ def _derived(sealed: Sealed, material: Material, made: Composition, lines: Mappi
 
 
 def _differences(table: str, due: Mapping[str, Json] | None, there: Mapping[str, Json] | None) -> list[str]:
-    rule = _TABLE_RULES[table]
+    rule = TABLE_RULES[table]
     in_split = table in ("eval", "dev")
     if due is None or there is None:
         rule = "splits are the replay of selection and ledger" if in_split else rule
         return [f"{rule}: this row {'is not derived' if due is None else 'is derived and missing'}"]
     if same(due, there):
         return []
-    rules = _RULES["eval"] if in_split else {}
+    rules: Mapping[str, str] = RULES if in_split else {}
     return [
         f"{rules.get(field, rule)}: {field} is {there.get(field)!r:.200}, derived {due.get(field)!r:.200}"
         for field in sorted(due.keys() | there.keys())
