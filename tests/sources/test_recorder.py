@@ -20,28 +20,10 @@ from pipeline.sources.clocks import SimulatedClock
 from pipeline.sources.pacing import Limits, wait_before
 from pipeline.sources.recorder import RATE_LIMITED, TRUNCATED, Answer, Recorder
 from pipeline.store import Store
+from tests.sources.answering import Host, ok
 
 URL = "https://example.org/page"
 Recording = Callable[..., Recorder]
-
-
-class Host:
-    """Answers from a list, the last one for ever; counts what it was asked."""
-
-    def __init__(self, *answers: httpx2.Response | Exception) -> None:
-        self.answers = list(answers)
-        self.asked: list[httpx2.Request] = []
-
-    def __call__(self, request: httpx2.Request) -> httpx2.Response:
-        self.asked.append(request)
-        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        if isinstance(answer, Exception):
-            raise answer
-        return httpx2.Response(answer.status_code, headers=answer.headers, content=answer.content)
-
-
-def ok(body: bytes = b"hello", **headers: str) -> httpx2.Response:
-    return httpx2.Response(200, headers={"content-type": "text/plain", **headers}, content=body)
 
 
 def test_an_answer_is_kept_with_body_headers_and_sighting(recording: Recording, clock: SimulatedClock) -> None:
