@@ -119,7 +119,8 @@ def test_links_lose_the_punctuation_of_their_sentence() -> None:
 
 @given(st.binary(max_size=400))
 def test_any_bytes_read_as_a_page(body: bytes) -> None:
-    read_page(b"<html>" + body, "text/html; charset=nonsense", "https://example.org/")
+    page = read_page(b"<html>" + body, "text/html; charset=nonsense", "https://example.org/")
+    assert all(link.startswith(("http://", "https://")) for link in page.links)
 
 
 @given(st.lists(st.tuples(st.text(min_size=1, max_size=30), st.integers(0, 10**9)), max_size=20))
