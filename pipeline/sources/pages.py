@@ -142,7 +142,7 @@ class _Reader(HTMLParser):
             self.password = True
         elif tag == "meta" and told.get("name", "").startswith("citation_"):
             self.cited = True
-        elif tag in ("iframe", "embed", "source", "video") and told.get("src", "").startswith("http"):
+        elif tag in ("iframe", "embed", "source", "video") and told.get("src", "").startswith(("http://", "https://")):
             self.links += filter(None, [self._absolute(told["src"])])
         if tag in _BREAKS:
             self.parts.append("\n")
