@@ -37,6 +37,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "fault(fault, where): a line of the fault matrix (tests/faults/matrix.py)")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     live = config.getoption("--live")
     slow = "slow" in (config.getoption("-m") or "")

@@ -166,6 +166,7 @@ def test_who_holds_an_edition_is_named_and_the_other_build_does_nothing(
 
 
 @pytest.mark.slow
+@pytest.mark.fault("two at once", "builds of one edition")
 def test_of_two_builds_at_once_one_releases_and_the_other_says_so_and_neither_spoils_anything(
     finished: Tiny, tmp_path: Path
 ) -> None:
