@@ -5,14 +5,18 @@ Nothing stale: no request, no episode, no Dagster. The run lands in the instance
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from sqlalchemy import make_url
+
 from assets.stages import UNFINISHED, Stage, prints, read_rows, stages, stale
 from assets.workplace import Workplace
+from pipeline.files import StoreError, write
 
 if TYPE_CHECKING:
     from dagster import DagsterInstance
@@ -24,6 +28,19 @@ _INSTANCE = """\
 telemetry: {enabled: false}
 nux: {enabled: false}
 """
+_SHARED = """\
+storage: {postgres: {postgres_url: {env: RECLAIM_DAGSTER_DATABASE}}}
+local_artifact_storage:
+  module: dagster._core.storage.root
+  class: LocalArtifactStorage
+  config: {base_dir: {env: DAGSTER_HOME}}
+compute_logs:
+  module: dagster._core.storage.local_compute_log_manager
+  class: LocalComputeLogManager
+  config: {base_dir: {env: DAGSTER_HOME}}
+"""
+"""Addresses and places are each process's own: the configuration travels to the workers of other machines."""
+DATABASE = "RECLAIM_DAGSTER_DATABASE"
 _WORKSPACE = """\
 load_from:
   - python_module: {module_name: assets.definitions, location_name: reclaim}
@@ -113,6 +130,7 @@ def _run(work: Workplace, todo: Sequence[Stage]) -> str:
     work.say(f"stale: {', '.join(s.name for s in todo)}; starting Dagster")
     import dagster as dg
 
+    from assets import shards
     from assets.definitions import EDITIONS, Shop, build_defs
 
     with instance(work.store.dagster_home) as home:
@@ -121,6 +139,8 @@ def _run(work: Workplace, todo: Sequence[Stage]) -> str:
         defs = build_defs(Shop(lent=work))
         for stage in (s for s in stages() if s in todo):
             work.say(f"{stage.name} …")
+            if stage.name == "classification":
+                shards.fan_out(work, home)
             result = dg.materialize(
                 [*(defs.assets or []), *(defs.asset_checks or [])],  # type: ignore[list-item]
                 selection=dg.AssetSelection.assets(stage.name),
@@ -148,22 +168,32 @@ def _failure(stage: Stage, result: object) -> str:
 
 
 def instance(home: Path) -> DagsterInstance:
-    """The instance of a store, with a quiet configuration written at first use."""
+    """The instance of a store, with a quiet configuration written at first use. Its runs and events lie in `home`, or
+    in the PostgreSQL database that RECLAIM_DAGSTER_DATABASE names, as the processes of several machines need it.
+    """
     import dagster as dg
 
-    home.mkdir(parents=True, exist_ok=True)
-    settings = home / "dagster.yaml"
-    if not settings.exists():
-        staged = settings.with_suffix(".part")
-        staged.write_text(_INSTANCE, encoding="utf-8")
-        staged.replace(settings)
-    workspace = home / "workspace.yaml"
+    shared = join_instance(home)
+    settings, workspace = home / "dagster.yaml", home / "workspace.yaml"
+    if not settings.exists() or settings.read_text(encoding="utf-8") in (_INSTANCE, _INSTANCE + _SHARED):
+        write(settings, _INSTANCE + _SHARED * shared)
     if not workspace.exists():
-        staged = workspace.with_suffix(".part")
-        staged.write_text(_WORKSPACE, encoding="utf-8")
-        staged.replace(workspace)
-    os.environ["DAGSTER_HOME"] = str(home)
+        write(workspace, _WORKSPACE)
     return dg.DagsterInstance.get()
+
+
+def join_instance(home: Path) -> bool:
+    """Set what an instance's configuration reads from the environment; returns whether it is a shared one."""
+    home.mkdir(parents=True, exist_ok=True)
+    os.environ["DAGSTER_HOME"] = str(home)
+    url = os.environ.get(DATABASE)
+    if not url:
+        return False
+    if importlib.util.find_spec("dagster_postgres") is None:
+        raise StoreError(f"{DATABASE} is set, which needs the extra `machines`: pip install 'reclaim[machines]'")
+    # Dagster's event log listens through this driver alone.
+    os.environ[DATABASE] = make_url(url).set(drivername="postgresql+psycopg2").render_as_string(hide_password=False)
+    return True
 
 
 def _bury_dead_runs(home: DagsterInstance, edition: str) -> None:

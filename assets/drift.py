@@ -22,6 +22,7 @@ from pipeline import drift, reference
 from pipeline.drift import Checked, Link
 from pipeline.editions import Edition
 from pipeline.evidence import Json, Outcome, Receipt, digest
+from pipeline.files import write
 from pipeline.record import Record
 from pipeline.release.case import Case
 from pipeline.release.pack import Pack
@@ -177,16 +178,9 @@ def _write(place: Path, report: Json, proposed: Sequence[Json]) -> None:
     """The look, the errata it proposes, and the page over all looks; each beside its place first."""
     from pipeline.drift_page import page
 
-    (place / RUNS).mkdir(parents=True, exist_ok=True)
-    _put(place / RUNS / f"{report['day']}.json", json.dumps(report, indent=1, ensure_ascii=False) + "\n")
-    _put(place / ERRATA, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in proposed))
-    _put(place / PAGE, page(history(place)))
-
-
-def _put(place: Path, text: str) -> None:
-    staged = place.with_name(f".{place.name}.part")
-    staged.write_text(text, encoding="utf-8")
-    staged.replace(place)
+    write(place / RUNS / f"{report['day']}.json", json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+    write(place / ERRATA, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in proposed))
+    write(place / PAGE, page(history(place)))
 
 
 def told(looked: Looked) -> list[str]:

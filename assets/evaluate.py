@@ -35,6 +35,7 @@ from classifiers.turns import RecordedTurns
 from pipeline import reference
 from pipeline.corpus import Exclusion, PaperRecord
 from pipeline.editions import EditionError
+from pipeline.files import write
 from pipeline.offline.content import whole
 from pipeline.offline.values import Paper as WorldPaper
 from pipeline.offline.values import WorldError
@@ -64,16 +65,11 @@ def command(arguments: argparse.Namespace) -> int:
     alone = found.readings[0].card if len(found.readings) == 1 else None
     report = alone or found
     if arguments.json is not None:
-        _write(arguments.json, json.dumps(report.to_json(), indent=2, ensure_ascii=False) + "\n")
+        write(arguments.json, json.dumps(report.to_json(), indent=2, ensure_ascii=False) + "\n")
     if arguments.html is not None:
-        _write(arguments.html, page(alone) if alone else comparison_page(found))
+        write(arguments.html, page(alone) if alone else comparison_page(found))
     print("\n".join(report.lines()))
     return 0
-
-
-def _write(place: Path, text: str) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(text, encoding="utf-8")
 
 
 def evaluate(folder: Path, classifier: str, root: Path, say: Callable[[str], None]) -> Scorecard:

@@ -21,12 +21,13 @@ def form(arguments: argparse.Namespace) -> int:
     from assets.workplace import store_root, workplace
     from classifiers import guide
     from pipeline.decisions import export_todo
+    from pipeline.files import write
 
     with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:
         rows, receipts = audit.audited(work), classification.receipts_of(work)
         standings = {r.arxiv_id: r.standing for r in rows}
         form = export_todo((r.derivation for r in rows), standings, receipts, guide.load().version)
-        arguments.file.write_text(form, encoding="utf-8")
+        write(arguments.file, form)
         print(f"{len(form.splitlines())} rows wait; fill in {arguments.file} and run `reclaim audit import`")
     return 0
 
@@ -34,12 +35,11 @@ def form(arguments: argparse.Namespace) -> int:
 def export(arguments: argparse.Namespace) -> int:
     from assets.workplace import store_root, workplace
     from pipeline.events import chain_lines, head
+    from pipeline.files import write
 
     with workplace(arguments.edition or "sample-2025", store_root(arguments.store)) as work:
         entries = work.ledger.entries()
-        staged = arguments.file.with_name(f"{arguments.file.name}.part")
-        staged.write_text(chain_lines(entries), encoding="utf-8")
-        staged.replace(arguments.file)
+        write(arguments.file, chain_lines(entries))
         print(f"{len(entries)} entries of {len({e.site for e in entries})} sites, head {head(entries)}")
     return 0
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from assets.workplace import store_root, workplace
 from pipeline import events
+from pipeline.files import json_object, write
 from pipeline.release import publication, registration
 from pipeline.release.case import Case
 from pipeline.release.folder import MANIFEST
@@ -111,17 +112,16 @@ def record(root: Path, release: Release, commit: str) -> None:
     hashes = {key: release.manifest[key] for key in ("rows_sha256", "manifest_sha256")}
     now = {"repo": release.repo, "tag": release.name, "commit": commit, **hashes}
     if place.is_file():
-        then = json.loads(place.read_bytes())
+        then = json_object(
+            place, "delete it, and compare with the tag on the Hub: publishing again notes what is there"
+        )
         if {**now, **then} != now:  # a record of before the manifest's hash was kept holds no such field
             raise Refusal(
                 f"{release.name} was published as commit {then['commit']} of {then['repo']}, and its tag is on "
                 f"{commit} now; somebody moved it. Look there, and remove {place} only if that is right"
             )
         return
-    place.parent.mkdir(parents=True, exist_ok=True)
-    staged = place.with_suffix(".part")
-    staged.write_bytes(document(now))
-    staged.replace(place)
+    write(place, document(now))
 
 
 # What is there, as a stranger sees it

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from assets.workplace import Workplace
 from pipeline.editions import EditionError
 from pipeline.evidence import Json
+from pipeline.files import write as write_file
 from pipeline.release.changelog import HistoryError
 from pipeline.release.folder import Sealed, open_sealed
 from pipeline.release.freeze import version_of
@@ -58,14 +59,11 @@ def write(store: Store, previous: Path, release: Path, cutoffs: list[str], asked
 
     report: Json = compare(_opened(previous), _opened(release), cutoffs, asked)
     place = store.root / "refresh" / f"{release.name} after {previous.name}"
-    place.mkdir(parents=True, exist_ok=True)
     for name, text in (
         ("report.json", json.dumps(report, indent=1, ensure_ascii=False)),
         ("report.html", page(report)),
     ):
-        staged = place / f".{name}.part"
-        staged.write_text(f"{text}\n", encoding="utf-8")
-        staged.replace(place / name)
+        write_file(place / name, f"{text}\n")
     return place / "report.html"
 
 

@@ -26,6 +26,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from pipeline import editions
 from pipeline.editions import Edition, EditionError
 from pipeline.evidence import digest
+from pipeline.files import json_object, write
 from pipeline.record import Record
 from pipeline.store import Store, StoreError
 
@@ -64,7 +65,8 @@ class Workplace:
     """One edition in one store.
 
     `say` takes a line of progress. `minutes` bounds the classification of a build; `take_prefix` makes the longest
-    prefix of ranks that was classified the whole sample. `stopped`: why the classifier may be asked no more;
+    prefix of ranks that was classified the whole sample. `shards` and `executor`: in how many parts first readings are
+    made, and by what (see `shards.fan_out`). `stopped`: why the classifier may be asked no more;
     `purse`: what its readers may spend together; `environ`: its keys and budgets. `mode` and `ages`: whether the world
     is asked, and for a refresh what of it (see `Recorder`).
     """
@@ -74,6 +76,8 @@ class Workplace:
     say: Say = to_stderr
     minutes: float | None = None
     take_prefix: bool = False
+    shards: int | None = None
+    executor: str | None = None
     stopped: Stopped | None = None
     purse: Purse | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
@@ -113,10 +117,11 @@ class Workplace:
     def world_print(self) -> str:
         """What the world answers, sources aside: part of every episode's key. Live services have no print, only
         pins, and a world that a refresh went on with keeps the print it had."""
-        return self._worlds.get(self._world_now, self._world_now)
+        return self._worlds.get(self.world_now, self.world_now)
 
     @property
-    def _world_now(self) -> str:
+    def world_now(self) -> str:
+        """What the world answers by now, whatever print it goes by."""
         return self.world.digest if self.offline else f"live@{self.edition.as_of}"
 
     @property
@@ -127,22 +132,21 @@ class Workplace:
     def _worlds(self) -> dict[str, str]:
         """What a refresh took for the same world, by what it answers; and under "" the print of the last build."""
         place = self._worlds_kept
-        return dict(json.loads(place.read_text(encoding="utf-8"))) if place.is_file() else {}
+        if not place.is_file():
+            return {}
+        mend = "delete it and build again: a later refresh then goes on from that build"
+        return {str(now): str(print_) for now, print_ in json_object(place, mend).items()}
 
     def continue_world(self) -> None:
         """Go on with the world of the last build, whatever it answers by now; before anything asks for its print."""
         if last := self._worlds.get(""):
-            self._worlds[self._world_now] = last
+            self._worlds[self.world_now] = last
 
     def keep_world(self) -> None:
         """Remember which world a build ended with, for a refresh to go on from."""
-        kept = {**self._worlds, "": self.world_print}
-        place = self._worlds_kept
-        if not place.is_file() or json.loads(place.read_text(encoding="utf-8")) != kept:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            staged = place.with_suffix(".part")
-            staged.write_text(json.dumps(kept, sort_keys=True), encoding="utf-8")
-            staged.replace(place)
+        place, text = self._worlds_kept, json.dumps({**self._worlds, "": self.world_print}, sort_keys=True)
+        if not place.is_file() or place.read_text(encoding="utf-8") != text:
+            write(place, text)
 
     @cached_property
     def sources_print(self) -> str:
@@ -164,6 +168,11 @@ class Workplace:
             return SystemClock()
         start = datetime.combine(self.edition.as_of, clock_time(), tzinfo=UTC)
         return SimulatedClock(max(start, self.record.last_seen_at(self._line) or start))
+
+    def catch_up(self) -> None:
+        """Let an offline clock go on from what other processes have seen meanwhile."""
+        if self.offline and (seen := self.record.last_seen_at(self._line)):
+            self.clock.sleep((seen - self.clock.now()).total_seconds())
 
     @property
     def _line(self) -> str:
@@ -190,9 +199,12 @@ class Workplace:
             ages=self.ages,
         )
 
+    def minutes_left(self) -> float | None:
+        return None if self.minutes is None else self.minutes - (time.monotonic() - self.began) / 60
+
     def out_of_time(self) -> bool:
-        late = self.minutes is not None and time.monotonic() - self.began > self.minutes * 60
-        return late or self.stopped is not None
+        left = self.minutes_left()
+        return (left is not None and left < 0) or self.stopped is not None
 
 
 def load_edition(name: str | None, store: Store, world: Path | None = None, classifier: str | None = None) -> Edition:
@@ -222,10 +234,7 @@ def _edition(name: str | None, store: Store, world: Path | None, classifier: str
         if edition.world_path is not None and not editions.data(str(edition.world)).is_dir():
             lines.append(f"world = {json.dumps(str(edition.world_path.resolve()))}")
         text = _CLASSIFIER_EDITION.format(lines="\n".join(lines), model=model)
-    kept.mkdir(parents=True, exist_ok=True)
-    staged = path.with_suffix(".part")
-    staged.write_text(text, encoding="utf-8")
-    staged.replace(path)
+    write(path, text)
     return editions.load(str(path))
 
 
@@ -253,16 +262,12 @@ def _named_edition(name: str | None, store: Store, world: Path | None = None) ->
         name = name or plain
         if name in editions.shipped():
             name = f"{name}-{plain}"
-        kept.mkdir(parents=True, exist_ok=True)
         path = kept / f"{name}.toml"
         if not path.exists():
             from pipeline.offline.world import papers_of
 
-            staged = path.with_suffix(".part")
             papers = papers_of(folder)
-            text = _WORLD_EDITION.format(world=json.dumps(str(folder)), sample=max(papers, SAMPLE_AT_LEAST))
-            staged.write_text(text, encoding="utf-8")
-            staged.replace(path)
+            write(path, _WORLD_EDITION.format(world=json.dumps(str(folder)), sample=max(papers, SAMPLE_AT_LEAST)))
         edition = editions.load(str(path))
         if edition.world_path is None or edition.world_path.resolve() != folder:
             raise EditionError(f"{path} is about {edition.world_path}, not {folder}; give this one another name")
@@ -287,7 +292,13 @@ min_papers = 1
 def workplace(name: str, root: Path, say: Say = to_stderr, minutes: float | None = None) -> Iterator[Workplace]:
     """Open an edition's workplace, and close its world at the end."""
     store = Store.open(root)
-    work = Workplace(edition=load_edition(name, store), store=store, say=say, minutes=minutes)
+    with opened(Workplace(edition=load_edition(name, store), store=store, say=say, minutes=minutes)) as work:
+        yield work
+
+
+@contextmanager
+def opened(work: Workplace) -> Iterator[Workplace]:
+    """Close a workplace's world at the end."""
     try:
         yield work
     finally:

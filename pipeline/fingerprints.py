@@ -11,13 +11,14 @@ import ast
 import functools
 import hashlib
 import json
-import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from pipeline.evidence import Json, digest
+from pipeline.files import StoreError, write
 
 FIRST_PARTY = ("pipeline", "classifiers", "assets", "audit_ui")
 _ROOT = Path(__file__).resolve().parent.parent
@@ -81,25 +82,28 @@ def _resolved(module: str, imported: Iterable[Imported]) -> Iterator[str]:
 
 
 def remember(place: Path) -> None:
-    """Read what earlier processes parsed; a file that is none is as good as no file."""
+    """Read what earlier processes parsed; a file that is none, or not as it was written, is as good as no file."""
     try:
         told = json.loads(place.read_text(encoding="utf-8"))
+        if told["sha256"] != digest(told["parsed"]):
+            return
         found = {
-            key: (print_, tuple((n, m, tuple(names)) for n, m, names in raw)) for key, (print_, raw) in told.items()
+            key: (print_, tuple((n, m, tuple(names)) for n, m, names in raw))
+            for key, (print_, raw) in told["parsed"].items()
         }
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return
     _known.update(found)
     _saved.update(found)
 
 
 def keep(place: Path) -> None:
-    """Write what this process has parsed, for `remember`, where that is more than what it read."""
+    """Write what this process has parsed, for `remember`, where that is more than what it read. A place that cannot be
+    written costs the next process its time, and nothing else."""
     if place.exists() and _known.keys() <= _saved:
         return
-    staged = place.with_name(f".{place.name}.{os.getpid()}.part")
-    staged.write_text(json.dumps(_known, sort_keys=True), encoding="utf-8")
-    staged.replace(place)
+    with suppress(StoreError):
+        write(place, json.dumps({"sha256": digest(_known), "parsed": _known}, sort_keys=True))
     _saved.update(_known)
 
 

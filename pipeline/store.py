@@ -7,42 +7,36 @@ name.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import re
 import socket
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import sqlalchemy as sa
 from filelock import FileLock, Timeout
+
+from pipeline.database import engine_at
+from pipeline.files import READ_ONLY, StoreError, json_object, unwritable, write
 
 if TYPE_CHECKING:
     import polars as pl
+
+__all__ = ["Blobs", "FolderBlobs", "RemoteBlobs", "Store", "StoreError", "blobs_at"]
+
 # polars and fsspec are imported where they are used: whoever wants the record or a lock need not wait for them.
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _PRINT_KEY = "reclaim.print"
 
 
-class StoreError(Exception):
-    """Something in the store is missing, damaged or held by another process; the message names the file and what to
-    do."""
-
-
 def _checked(kind: str, name: str) -> str:
     if not _NAME.fullmatch(name):
         raise StoreError(f"{kind} {name!r} is not a plain name (letters, digits, '.', '_', '-')")
     return name
-
-
-def _staging(place: Path) -> Path:
-    """A sibling of `place` that no other thread or process uses; a left-over of a killed process is overwritten or
-    ignored."""
-    return place.with_name(f".{place.name}.{os.getpid()}.{threading.get_ident()}.part")
 
 
 class Blobs(Protocol):
@@ -72,13 +66,7 @@ class FolderBlobs:
         sha256 = hashlib.sha256(data).hexdigest()
         place = self._place(sha256)
         if not self._holds(place, data):
-            try:
-                place.parent.mkdir(parents=True, exist_ok=True)
-                staged = _staging(place)
-                staged.write_bytes(data)
-                staged.replace(place)
-            except OSError as cause:  # a full disk is no paper's fault
-                raise StoreError(f"blob {place} cannot be written ({cause}); make room or mend the disk") from cause
+            write(place, data)  # a full disk is a StoreError, and no paper's fault
         return sha256
 
     def _holds(self, place: Path, data: bytes) -> bool:
@@ -173,9 +161,13 @@ class Store:
         self.releases = self.root / "releases"
         self.dagster_home = self.root / "dagster"
         for folder in (self.root / "tables", self.releases, self.root / "locks"):
-            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as cause:
+                if cause.errno not in READ_ONLY or not self.root.is_dir():  # a store may be there to be read alone
+                    raise unwritable(folder, cause) from cause
         self.blobs: Blobs = blobs_at(blobs or self.root / "blobs")
-        self.engine = _engine(database_url or f"sqlite:///{self.root / 'store.sqlite'}")
+        self.engine = engine_at(database_url or f"sqlite:///{self.root / 'store.sqlite'}")
 
     @classmethod
     def open(cls, root: Path) -> Store:
@@ -190,11 +182,9 @@ class Store:
 
     def write_table(self, edition: str, name: str, frame: pl.DataFrame, print_: str) -> Path:
         """Write a table with its fingerprint inside the same file, so that one rename makes both true at once."""
-        place = self.table_path(edition, name)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        staged = _staging(place)
-        frame.write_parquet(staged, metadata={_PRINT_KEY: print_})
-        staged.replace(place)
+        place, made = self.table_path(edition, name), io.BytesIO()
+        frame.write_parquet(made, metadata={_PRINT_KEY: print_})
+        write(place, made.getvalue())  # ourselves: polars says of a full disk now this, now that
         return place
 
     def read_table(self, edition: str, name: str) -> pl.DataFrame:
@@ -227,18 +217,16 @@ class Store:
         """Fix an edition's settings before its first episode. StoreError where they were fixed otherwise."""
         place = self.root / "registered" / f"{_checked('edition', edition)}.json"
         if place.exists():
-            known = json.loads(place.read_text())["edition_hash"]
+            mend = f"restore it from a copy, or delete it to register the settings that {edition} has now"
+            known = json_object(place, mend).get("edition_hash")
             if known != hash_:
                 raise StoreError(
-                    f"edition {edition} was registered with settings {known[:12]} before its first episode and has "
-                    f"{hash_[:12]} now; give the changed settings a name of their own (extends = {edition!r}), or "
+                    f"edition {edition} was registered with settings {str(known)[:12]} before its first episode and "
+                    f"has {hash_[:12]} now; give the changed settings a name of their own (extends = {edition!r}), or "
                     f"delete {place} and what was built on it"
                 )
             return
-        place.parent.mkdir(parents=True, exist_ok=True)
-        staged = _staging(place)
-        staged.write_text(json.dumps({"edition": edition, "edition_hash": hash_}))
-        staged.replace(place)
+        write(place, json.dumps({"edition": edition, "edition_hash": hash_}))
 
     # One builder an edition
 
@@ -255,16 +243,17 @@ class Store:
             try:
                 who = json.loads(holder.read_text())
                 said = f"process {who['pid']} on {who['host']}"
-            except (OSError, ValueError, KeyError):
+            except (OSError, ValueError, KeyError, TypeError):
                 said = "another process"
             raise StoreError(f"edition {edition} is held by {said} ({place}); wait for it or stop it") from None
+        except OSError as cause:
+            raise unwritable(place, cause) from cause
         try:
-            staged = _staging(holder)
-            staged.write_text(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
-            staged.replace(holder)
+            write(holder, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
             yield
         finally:
-            holder.unlink(missing_ok=True)
+            with suppress(OSError):  # whose lock it was matters only while the lock is held
+                holder.unlink(missing_ok=True)
             lock.release()
 
 
@@ -274,18 +263,3 @@ def _damaged(place: Path, cause: BaseException) -> StoreError:
         raise cause
     first = str(cause).splitlines()[0][:200] if str(cause) else type(cause).__name__
     return StoreError(f"table {place} is damaged ({first}); delete it and build again")
-
-
-def _engine(url: str) -> sa.Engine:
-    if not url.startswith("sqlite"):
-        return sa.create_engine(url, pool_pre_ping=True)
-    engine = sa.create_engine(url, connect_args={"timeout": 60, "check_same_thread": False})
-
-    @sa.event.listens_for(engine, "connect")
-    def _pragmas(connection: Any, _: Any) -> None:
-        # WAL: readers never wait for the one writer. NORMAL: a process killed loses nothing, a power cut at most the
-        # last commits.
-        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
-            connection.execute(f"PRAGMA {pragma}")
-
-    return engine

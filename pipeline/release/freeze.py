@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.evidence import Json
+from pipeline.files import guarded
 from pipeline.release.case import Case
 from pipeline.release.changelog import LATER, HistoryError, Past, changelog, companions_of
 from pipeline.release.companions import COMPANIONS, companions, contents
@@ -58,16 +59,18 @@ def freeze(material: Material, given: Given, place: Path, code_print: str) -> Fr
         return Frozen(place=place, made=made, report=report)
     staged = place.with_name(f".{place.name}.part")
     shutil.rmtree(staged, ignore_errors=True)
-    staged.mkdir(parents=True)
-    # The manifest comes last: a folder without it is no release.
-    for name in sorted(files, key=lambda n: (n == MANIFEST, n)):
-        (staged / name).write_bytes(files[name])
-    proof = verify(staged)
-    if not proof.ok:
-        shutil.rmtree(staged)
-        return Frozen(place=None, made=made, report=Report((*report.checks, *proof.checks), proof.notes))
-    staged.replace(place)
-    return Frozen(place=place, made=made, report=report)
+    with guarded(place, staged):
+        staged.mkdir()
+        # The manifest comes last: a folder without it is no release.
+        for name in sorted(files, key=lambda n: (n == MANIFEST, n)):
+            (staged / name).write_bytes(files[name])
+        proof = verify(staged)
+        if proof.ok:
+            staged.replace(place)
+        else:
+            shutil.rmtree(staged)
+            report = Report((*report.checks, *proof.checks), proof.notes)
+    return Frozen(place=place if proof.ok else None, made=made, report=report)
 
 
 def version_of(name: str) -> tuple[str, int]:

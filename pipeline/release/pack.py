@@ -19,6 +19,7 @@ from pathlib import Path
 
 from pipeline.answers import Episode
 from pipeline.evidence import Exchange, Json, canonical
+from pipeline.files import writing
 from pipeline.paper import NoPaper, Paper, read
 from pipeline.release.case import Case
 from pipeline.release.report import Check, Tally
@@ -94,13 +95,11 @@ def export(
     }
     if turns:
         listed[TURNS] = [canonical({"key": key, "response_sha256": turns[key]}) for key in sorted(turns)]
-    staged = place.with_name(f".{place.name}.part")
-    with zipfile.ZipFile(staged, "w") as out:
+    with writing(place) as staged, zipfile.ZipFile(staged, "w") as out:
         for name, lines in listed.items():
             _put(out, name, "".join(line + "\n" for line in lines).encode())
         for sha256 in sorted(hashes):
             _put(out, BLOBS + sha256, blob(sha256))
-    staged.replace(place)
     return place
 
 

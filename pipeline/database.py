@@ -1,0 +1,144 @@
+"""The SQL database of a store: how it is opened, what it says when it fails, and what is done again where it went away.
+
+A database that is full, cannot be written, is damaged or does not answer is the store's fault and no paper's: a
+`StoreError` that says what to do. Whatever else a statement can fail with stays what it is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.engine.interfaces import Dialect, ExceptionContext
+
+from pipeline.files import StoreError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+PATIENCE = 30.0
+"""Seconds for which a database that once answered is waited for: a server restarts in fewer."""
+_BETWEEN_CONNECTS = 0.2
+_TRIES = 4
+"""How often a transaction is begun in all where the database goes away during it."""
+
+_ON = "the same command goes on from there"
+_RESTORE = (
+    "restore it from a copy. Without one, move it away, build again, and take people's decisions back from a release "
+    "or an export (reclaim audit adopt)"
+)
+_FAULTS = (
+    (r"disk is full|no space left|disk full", f"make room on its disk; {_ON}"),
+    (r"disk i/o error|could not (write|read|extend)", f"make room on its disk, or mend that disk; {_ON}"),
+    (r"readonly database|read-only", "make the file and its folder writable, or name another store with --store"),
+    (r"unable to open database file", "its folder is not there or cannot be written; make it so"),
+    (r"malformed|is not a database|invalid page", _RESTORE),
+    (r"database is locked", f"another process holds it for long; stop that one, or wait for it; {_ON}"),
+    (r"too many (clients|connections)|connection slots", f"let it take more connections; {_ON}"),
+)
+
+
+class Disconnected(StoreError):
+    """The database went away during a transaction, which may or may not have been kept."""
+
+
+def engine_at(url: str) -> sa.Engine:
+    """An engine for any SQLAlchemy URL. SQLite: in WAL mode, and read without a trace where it cannot be written."""
+    if url.startswith("sqlite"):
+        engine = _sqlite(url)
+    else:
+        engine = sa.create_engine(url, pool_pre_ping=True)
+        _patient(engine)
+    name = engine.url.database or url if url.startswith("sqlite") else engine.url.render_as_string()
+
+    @sa.event.listens_for(engine, "handle_error")
+    def named(context: ExceptionContext) -> None:
+        said = str(context.original_exception).strip().partition("\n")[0][:300]
+        if isinstance(context.original_exception, StoreError):
+            return
+        if context.is_disconnect or (context.connection is None and not context.is_pre_ping and _away(context)):
+            context.chained_exception = Disconnected(f"database {name} does not answer ({said}); once it does, {_ON}")
+            return
+        for pattern, mend in _FAULTS:
+            if re.search(pattern, said, re.IGNORECASE):
+                context.chained_exception = StoreError(f"database {name}: {said}; {mend}")
+                return
+
+    return engine
+
+
+def again(method: Callable[P, T]) -> Callable[P, T]:
+    """A method that changes the same when it is done twice: begun anew where the database went away on the way."""
+
+    @wraps(method)
+    def patient(*given: P.args, **named: P.kwargs) -> T:
+        for _ in range(_TRIES - 1):
+            try:
+                return method(*given, **named)
+            except Disconnected:
+                continue
+        return method(*given, **named)
+
+    return patient
+
+
+def _away(context: ExceptionContext) -> bool:
+    """Whether an error in connecting is the server's, and not the settings'."""
+    return context.dialect.name != "sqlite"
+
+
+def _patient(engine: sa.Engine) -> None:
+    """Wait for a server that answered before: it restarts. One that never did is not waited for."""
+    answered = False
+
+    @sa.event.listens_for(engine, "do_connect")
+    def connect(dialect: Dialect, record: Any, arguments: Any, named: Any) -> Any:
+        nonlocal answered
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                made = dialect.connect(*arguments, **named)
+            except dialect.loaded_dbapi.OperationalError:
+                if not answered or time.monotonic() >= until:
+                    raise
+                time.sleep(_BETWEEN_CONNECTS)
+            else:
+                answered = True
+                return made
+
+
+def _sqlite(url: str) -> sa.Engine:
+    database = sa.make_url(url).database
+    place = Path(database) if database else None
+    if place is not None and place.is_file() and not os.access(place.parent, os.W_OK):
+        return sa.create_engine(f"sqlite:///{_reading(place)}", connect_args={"timeout": 60, "uri": True})
+    engine = sa.create_engine(url, connect_args={"timeout": 60, "check_same_thread": False})
+
+    @sa.event.listens_for(engine, "connect")
+    def pragmas(connection: Any, _: Any) -> None:
+        # WAL: readers never wait for the one writer. NORMAL: a process killed loses nothing, a power cut at most the
+        # last commits.
+        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    return engine
+
+
+def _reading(place: Path) -> str:
+    """A SQLite file in a folder that cannot be written. What a killed process left beside it is read too, where that
+    can be without writing; else it would be a state that never was."""
+    log, shared = (place.with_name(place.name + end) for end in ("-wal", "-shm"))
+    if not log.is_file() or not log.stat().st_size:
+        return f"file:{place}?immutable=1"
+    if shared.is_file():
+        return f"file:{place}?mode=ro"
+    raise StoreError(
+        f"database {place}: its last commits lie in {log.name}, and cannot be read without writing beside "
+        "it; make the folder writable once, or copy it to one that is"
+    )
