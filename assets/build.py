@@ -27,6 +27,7 @@ EXIT: dict[Name, int] = {"released": 0, "blocked": 3, "out of budget": 4, "waiti
 _INSTANCE = """\
 telemetry: {enabled: false}
 nux: {enabled: false}
+python_logs: {python_log_level: INFO}
 """
 _SHARED = """\
 storage: {postgres: {postgres_url: {env: RECLAIM_DAGSTER_DATABASE}}}
@@ -79,7 +80,10 @@ def build(work: Workplace) -> End:
 
             work.say(plan.text(work, plan.plan(work)))
         if todo:
-            failed = _run(work, todo)
+            try:
+                failed = _run(work, todo)
+            except Exception as cause:  # stages fail inside their runs: what is raised here is about keeping those
+                raise _unkept(work.store.dagster_home, cause) from cause
             if failed:
                 return End("blocked", failed)
         work.keep_world()
@@ -165,6 +169,27 @@ def _failure(stage: Stage, result: object) -> str:
     while error is not None and error.cause is not None and (error.cls_name or "").startswith("Dagster"):
         error = error.cause
     return f"{stage.name}: {error.message.strip() if error else 'failed; see the run in the UI'}"
+
+
+def _unkept(home: Path, cause: Exception) -> Exception:
+    """What to say where Dagster cannot keep its runs: the store's own trouble, if it lies behind that, or Dagster's.
+    Anything else is a fault of ours, and stays what it is."""
+    import dagster as dg
+    from sqlalchemy.exc import SQLAlchemyError
+    from yaml import YAMLError
+
+    behind: BaseException | None = cause
+    while behind is not None:
+        if isinstance(behind, StoreError):
+            return behind
+        behind = behind.__cause__ or behind.__context__
+    if not isinstance(cause, OSError | SQLAlchemyError | YAMLError | dg.DagsterError):
+        return cause
+    said = " ".join(str(cause).split())[:300]
+    return StoreError(
+        f"Dagster cannot keep its runs in {home} ({type(cause).__name__}: {said}); make room there, or move that folder "
+        "away: it holds what the UI shows of earlier runs, and no release rests on it. Then build again"
+    )
 
 
 def instance(home: Path) -> DagsterInstance:

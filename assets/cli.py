@@ -28,6 +28,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except _user_errors() as error:
         print(f"reclaim: {error}", file=sys.stderr)
         return 1
+    except OSError as error:
+        from pipeline.files import remedy
+
+        if not remedy(error):
+            raise
+        print(f"reclaim: {error.filename or 'a file'}: {error.strerror}; {remedy(error)}", file=sys.stderr)
+        return 1
 
 
 def _in(module: str, name: str = "command") -> Run:
@@ -109,7 +116,23 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument(
         "--double-reader", metavar="NAME", help="who reads twice (default: the edition's own by another seed)"
     )
+    one.add_argument(
+        "--shards",
+        type=_shards,
+        metavar="N",
+        help="read in N parts side by side (RECLAIM_SHARDS; default: one a core where only the processor is busy)",
+    )
+    one.add_argument(
+        "--executor",
+        metavar="NAME",
+        help="who runs the parts: in-process, multiprocess or dask:tcp://HOST:PORT (RECLAIM_EXECUTOR; multiprocess)",
+    )
     one.set_defaults(run=_in("assets.commands", "build"))
+
+    one = commands.add_parser("worker", help="read papers for a build on another machine (extra `machines`)")
+    one.add_argument("scheduler", metavar="tcp://HOST:PORT", help="the Dask scheduler that the build is told of")
+    one.add_argument("--processes", type=_times, default=1, metavar="N", help="one a core is right (1)")
+    one.set_defaults(run=_in("assets.worker"))
 
     one = commands.add_parser("refresh", help="build a new edition, and tell how it differs from the last one")
     one.add_argument("edition", help="shipped name or .toml file of the new edition")
@@ -304,6 +327,12 @@ def _month(text: str) -> str:
 def _times(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 100:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of runs from 1 to 100")
+    return int(text)
+
+
+def _shards(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of parts from 1 to 1000")
     return int(text)
 
 

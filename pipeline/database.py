@@ -58,17 +58,14 @@ def engine_at(url: str) -> sa.Engine:
     name = engine.url.database or url if url.startswith("sqlite") else engine.url.render_as_string()
 
     @sa.event.listens_for(engine, "handle_error")
-    def named(context: ExceptionContext) -> None:
+    def named(context: ExceptionContext) -> StoreError | None:
         said = str(context.original_exception).strip().partition("\n")[0][:300]
-        if isinstance(context.original_exception, StoreError):
-            return
-        if context.is_disconnect or (context.connection is None and not context.is_pre_ping and _away(context)):
-            context.chained_exception = Disconnected(f"database {name} does not answer ({said}); once it does, {_ON}")
-            return
-        for pattern, mend in _FAULTS:
-            if re.search(pattern, said, re.IGNORECASE):
-                context.chained_exception = StoreError(f"database {name}: {said}; {mend}")
-                return
+        connecting = context.connection is None and context.dialect.name != "sqlite"
+        if context.is_disconnect or (connecting and not context.is_pre_ping):
+            return Disconnected(f"database {name} does not answer ({said}); once it does, {_ON}")
+        found = (mend for pattern, mend in _FAULTS if re.search(pattern, said, re.IGNORECASE))
+        mend = next(found, None)
+        return None if mend is None else StoreError(f"database {name}: {said}; {mend}")
 
     return engine
 
@@ -86,11 +83,6 @@ def again(method: Callable[P, T]) -> Callable[P, T]:
         return method(*given, **named)
 
     return patient
-
-
-def _away(context: ExceptionContext) -> bool:
-    """Whether an error in connecting is the server's, and not the settings'."""
-    return context.dialect.name != "sqlite"
 
 
 def _patient(engine: sa.Engine) -> None:
