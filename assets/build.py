@@ -36,11 +36,11 @@ local_artifact_storage:
   class: LocalArtifactStorage
   config: {base_dir: {env: DAGSTER_HOME}}
 compute_logs:
-  module: dagster._core.storage.local_compute_log_manager
-  class: LocalComputeLogManager
-  config: {base_dir: {env: DAGSTER_HOME}}
+  module: dagster._core.storage.noop_compute_log_manager
+  class: NoOpComputeLogManager
 """
-"""Addresses and places are each process's own: the configuration travels to the workers of other machines."""
+"""Addresses and places are each process's own, since the configuration travels to workers on other machines; there what
+a step prints stays in the worker's own log."""
 DATABASE = "RECLAIM_DAGSTER_DATABASE"
 _WORKSPACE = """\
 load_from:
@@ -187,8 +187,8 @@ def _unkept(home: Path, cause: Exception) -> Exception:
         return cause
     said = " ".join(str(cause).split())[:300]
     return StoreError(
-        f"Dagster cannot keep its runs in {home} ({type(cause).__name__}: {said}); make room there, or move that folder "
-        "away: it holds what the UI shows of earlier runs, and no release rests on it. Then build again"
+        f"Dagster cannot keep its runs in {home} ({type(cause).__name__}: {said}); make room there, or move that "
+        "folder away: it holds what the UI shows of earlier runs, and no release rests on it. Then build again"
     )
 
 

@@ -24,6 +24,7 @@ from pipeline.paper import Paper, read
 from pipeline.store import StoreError
 
 if TYPE_CHECKING:
+    from classifiers.budget import Spent
     from classifiers.models import Classifier
     from pipeline.sources.github_tokens import Tokens
     from pipeline.sources.probes import Probes
@@ -50,15 +51,24 @@ class Item:
 
 def items(work: Workplace) -> list[Item]:
     """The sampled papers in rank order."""
-    files = tuple(editions.data("reference", name) for name in REFERENCE)
-    code = code_print(*RULES, libraries=LIBRARIES, files=files) + reader_of(work)
-    settings = work.edition.part("classification")
+    key = keys(work)
     found: list[Item] = []
     for row in bundles.sampled(work):
         bundle = bundles.bundle_of(row)
-        key = digest(["episode", bundle.arxiv_id, bundle.digest, code, settings, work.world_print])
-        found.append(Item(record=corpus.record_of(row["record"]), bundle=bundle, rank=row["rank"], key=key))
+        found.append(Item(record=corpus.record_of(row["record"]), bundle=bundle, rank=row["rank"], key=key(bundle)))
     return found
+
+
+def code_of(work: Workplace) -> str:
+    """What reads a paper: the code, and a language model's identity."""
+    files = tuple(editions.data("reference", name) for name in REFERENCE)
+    return code_print(*RULES, libraries=LIBRARIES, files=files) + reader_of(work)
+
+
+def keys(work: Workplace) -> Callable[[Bundle], str]:
+    """The key of each bundle's episode under these settings, in this world, by this code."""
+    code, settings = code_of(work), work.edition.part("classification")
+    return lambda bundle: digest(["episode", bundle.arxiv_id, bundle.digest, code, settings, work.world_print])
 
 
 def reader_of(work: Workplace) -> str:
@@ -69,7 +79,7 @@ def reader_of(work: Workplace) -> str:
 
 def classifier_of(work: Workplace, looker: Looker | None = None) -> Classifier:
     """The edition's classifier, or another reader, its turns in the record. Raises what `model_for` does."""
-    from classifiers.budget import Purse, Spent, from_environment
+    from classifiers.budget import Purse, from_environment
     from classifiers.models import Way, model_for
     from classifiers.turns import RecordedTurns
 
@@ -79,14 +89,20 @@ def classifier_of(work: Workplace, looker: Looker | None = None) -> Classifier:
         return model_for(model)
     if work.purse is None:  # one for all readers of a run: second looks spend what first readings leave
         budget, accepted = from_environment(work.environ)
-        count, read_, written, hits, cost = work.record.paid(edition)
-        spent = Spent(requests=count, input_tokens=read_, output_tokens=written, cached_tokens=hits, micro_usd=cost)
-        work.purse = Purse(budget=budget, accepted=accepted, spent=spent)
+        work.purse = Purse(budget=budget, accepted=accepted, spent=paid(work))
 
     def turns(paper: str) -> RecordedTurns:
         return RecordedTurns(work.record, work.store.blobs, edition, paper)
 
     return model_for(model, told or LanguageModel(), Way(purse=work.purse, turns=turns, environ=work.environ))
+
+
+def paid(work: Workplace) -> Spent:
+    """What the record holds of the edition's turns."""
+    from classifiers.budget import Spent
+
+    count, read_, written, hits, cost = work.record.paid(work.edition.name)
+    return Spent(requests=count, input_tokens=read_, output_tokens=written, cached_tokens=hits, micro_usd=cost)
 
 
 def in_flight(work: Workplace, asks_a_model: bool) -> int:

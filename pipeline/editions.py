@@ -38,6 +38,7 @@ __all__ = [
     "Live",
     "data",
     "load",
+    "retold",
     "sample_order",
     "searching",
     "shipped",
@@ -235,6 +236,11 @@ class Edition(Settings):
         """This edition with some keys changed, checked as if written in a file. The name stays."""
         return _build(_inherit(self._given, dict(changes)), f"a variant of {self.name}", self._folder, self._world_path)
 
+    def told(self) -> dict[str, Any]:
+        """Everything about it as JSON, for `retold` on another machine: unlike `settings`, with addresses and places."""
+        folder, world = (place and str(place.resolve()) for place in (self._folder, self._world_path))
+        return {"settings": self.model_dump(mode="json"), "folder": folder, "world": world}
+
     def settings(self) -> dict[str, Any]:
         """Every setting as JSON values, inherited ones included: what is hashed and what a release carries."""
         settings = self.model_dump(mode="json", exclude={"extends"})
@@ -273,6 +279,12 @@ def load(name_or_path: str | Path, world: Path | None = None) -> Edition:
             raise EditionError(f"{path}: world: {world} is not a folder; name an existing world folder")
         given.setdefault("world", world.name)
     return _build(given, str(path), path.parent, world)
+
+
+def retold(told: Mapping[str, Any]) -> Edition:
+    """The edition that `Edition.told` told of. Raises EditionError."""
+    folder, world = (Path(told[name]) if told[name] else None for name in ("folder", "world"))
+    return _build(told["settings"], "the edition as told", folder, world)
 
 
 def searching(told: LanguageModel | None, environ: Mapping[str, str]) -> LanguageModel | None:
@@ -341,9 +353,10 @@ def _inherit(base: Mapping[str, Any], own: dict[str, Any]) -> dict[str, Any]:
         merged.pop("sample", None)
     if own.keys() & {"split_cap_hours", "pool_cap_hours"} and "band_edges_hours" not in own:
         cap = merged.get("pool_cap_hours", merged.get("split_cap_hours"))
-        if isinstance(cap, int | float) and "band_edges_hours" in merged:
+        # What is no list of numbers is left as it is, for validation to name.
+        if isinstance(cap, int | float) and _numbers(merged.get("band_edges_hours")):
             merged["band_edges_hours"] = _ladder(merged["band_edges_hours"], cap)
-            if "band_weights" in merged and "band_weights" not in own:
+            if _numbers(merged.get("band_weights")) and "band_weights" not in own:
                 merged["band_weights"] = _weights(merged["band_weights"], len(merged["band_edges_hours"]))
     return merged
 
@@ -354,7 +367,8 @@ def _build(given: Mapping[str, Any], where: str, folder: Path | None, world: Pat
     pool_cap = resolved.setdefault("pool_cap_hours", split_cap)
     if isinstance(pool_cap, int | float):
         resolved.setdefault("band_edges_hours", _ladder(_LADDER, pool_cap))
-        resolved.setdefault("band_weights", _weights(_WEIGHTS, len(resolved["band_edges_hours"])))
+        edges = resolved["band_edges_hours"]
+        resolved.setdefault("band_weights", _weights(_WEIGHTS, len(edges) if _numbers(edges) else 0))
     try:
         edition = Edition.model_validate(resolved)
     except ValidationError as error:
@@ -363,6 +377,10 @@ def _build(given: Mapping[str, Any], where: str, folder: Path | None, world: Pat
     edition._folder = folder
     edition._world_path = world
     return edition
+
+
+def _numbers(value: object) -> bool:
+    return isinstance(value, list | tuple) and bool(value) and all(isinstance(one, int | float) for one in value)
 
 
 def _ladder(edges: Sequence[float], cap: float) -> list[float]:

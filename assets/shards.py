@@ -1,0 +1,227 @@
+"""First readings in shards: a Dagster job whose ops each read their share of an edition's papers into the record.
+
+Any executor of Dagster's can run it: in one process, in several of this machine, or on the workers of a Dask scheduler.
+Ops pass nothing to each other, and append to what takes many writers. Classification comes after them as ever: what a
+shard did not do, it does itself, so that a release does not know how it was read.
+"""
+
+import importlib.util
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from assets import orders
+from assets.shop import EDITIONS, Shop
+from assets.workplace import Workplace, store_root, to_stderr
+from pipeline.editions import EditionError
+
+DASK = "dask:"
+LEAST = 100
+"""Papers that are worth a process of their own: to start one takes as long as to read some of them."""
+MOST = 1_000
+LOOKS = 5.0
+"""Seconds between two looks at whether the run still wants its shards."""
+PRELOADED = (
+    *("assets.shards", "classifiers.agent", "classifiers.models", "classifiers.pool", "classifiers.prompt"),
+    *("pipeline.offline.server", "pipeline.sources.probes", "pipeline.sources.recorder"),
+)
+"""What a reading imports, imported once for all processes of this machine."""
+_ENDED = (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
+
+
+def job_of(count: int, executor: str) -> dg.JobDefinition:
+    """The job of `count` shards. `executor`: in-process, multiprocess, or dask (extra `machines`). A function of its
+    arguments alone, so that a worker can make the same job."""
+
+    @dg.graph(description="Papers read in shards; classification collects what they read, and reads the rest.")
+    def first_readings() -> None:
+        for part in range(count):
+            _shard(part, count)()
+
+    return first_readings.to_job(
+        executor_def=_executor(count, executor), partitions_def=EDITIONS, resource_defs={"shop": _shop}
+    )
+
+
+@dg.resource
+def _shop() -> Shop:
+    return Shop()
+
+
+def _executor(count: int, executor: str) -> dg.ExecutorDefinition:
+    if executor == "in-process":
+        return dg.in_process_executor
+    if executor == "multiprocess":
+        forked = {"forkserver": {"preload_modules": list(PRELOADED)}}
+        return dg.multiprocess_executor.configured({"start_method": forked, "max_concurrent": count})
+    from dagster_dask import dask_executor
+
+    return dask_executor
+
+
+def _shard(part: int, count: int) -> dg.OpDefinition:
+    @dg.op(
+        name=f"shard_{part + 1}",
+        config_schema={
+            "order": dg.Field(str, default_value="", description="hash of a build's work order"),
+            "store": dg.Field(str, default_value="", description="the store's folder; default: this machine's"),
+        },
+        out=dg.Out(dg.Nothing),
+    )
+    def shard(context: dg.OpExecutionContext, shop: dg.ResourceParam[Shop]) -> None:
+        """Read one share: what an order names, or else a part of this store's sample."""
+        import asyncio
+
+        from assets import episodes
+
+        def say(line: str) -> None:
+            context.log.info(line)
+            if context.op_config["store"]:
+                to_stderr(f"shard {part + 1} of {count}: {line}")
+
+        with _share(context, shop, part, count, say) as (work, items), _while_wanted(context, work):
+            asyncio.run(episodes.read_papers(work, items, passes=1))
+            read = sum(episodes.recorded(work, item) is not None for item in items)
+            context.log.info(f"{read} of {len(items)} papers read{f'; {work.stopped}' if work.stopped else ''}")
+
+    return shard
+
+
+@contextmanager
+def _share(
+    context: dg.OpExecutionContext, shop: Shop, part: int, count: int, say: Any
+) -> Iterator[tuple[Workplace, list[orders.Item]]]:
+    told, root = context.op_config, shop.root or store_root()
+    if told["order"]:
+        with orders.at_work(told["order"], Path(told["store"]) if told["store"] else root, say) as found:
+            yield found
+        return
+    from assets import episodes
+    from assets.stages import prints, stale
+
+    with shop.look(context.partition_key, say) as work:
+        behind = [s.name for s in stale(work, prints(work)) if s.name in ("corpus", "bundles")]
+        if behind:
+            raise dg.Failure(f"{' and '.join(behind)} of {work.edition.name} must be materialized first")
+        work.store.register(work.edition.name, work.edition.hash)
+        todo = [item for item in episodes.items(work) if episodes.recorded(work, item) is None]
+        yield work, orders.shares(todo, count)[part]
+
+
+@contextmanager
+def _while_wanted(context: dg.OpExecutionContext, work: Workplace) -> Iterator[None]:
+    """Let no further paper begin once the run has ended: a build that was killed may be building again."""
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.wait(LOOKS):
+            run = context.instance.get_run_by_id(context.run_id)
+            if run is None or run.status in _ENDED:
+                work.minutes = 0.0
+                return
+
+    watch = threading.Thread(target=look, name="wanted", daemon=True)
+    watch.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watch.join()
+
+
+def fan_out(work: Workplace, home: dg.DagsterInstance) -> None:
+    """Read what has no episode yet in shards, if that is wanted. The caller holds the edition's lock. Whatever goes
+    wrong here is said and costs time alone, since classification reads what is lacking.
+    """
+    from assets import episodes
+
+    count, executor = told(work)
+    if count == 1 or work.mode == "refresh":
+        return
+    items = episodes.items(work)
+    if work.edition.until:  # no further than any filled sample goes
+        items = items[: sum(work.edition.until.values())]
+    todo = [item for item in items if episodes.recorded(work, item) is None]
+    if work.shards is None:
+        count = min(count, len(todo) // LEAST)
+    count = min(count, len(todo))
+    if count < 2:
+        return
+    work.store.register(work.edition.name, work.edition.hash)
+    config: dict[str, Any] = {}
+    for number, order in enumerate(orders.write(work, todo, count), start=1):
+        here = "" if executor.startswith(DASK) else str(work.store.root)
+        config[f"shard_{number}"] = {"config": {"order": order, "store": here}}
+    work.say(f"first readings of {len(todo)} papers in {count} shards, {executor}")
+    kind = executor.partition(":")[0]
+    run_config: dict[str, Any] = {"ops": config, "loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+    if kind == "dask":
+        cluster = {"existing": {"address": executor.removeprefix(DASK)}}
+        run_config["execution"] = {"config": {"cluster": cluster}}
+    result = dg.execute_job(
+        dg.build_reconstructable_job("assets.shards", "job_of", (count, kind)),  # type: ignore[arg-type]
+        instance=home,
+        run_config=run_config,
+        tags={
+            "dagster/partition": work.edition.name,
+            "reclaim/build": work.run,
+            "reclaim/edition": work.edition.name,
+        },
+    )
+    if any(event.event_type is dg.DagsterEventType.RUN_CANCELED for event in result.all_events):
+        raise KeyboardInterrupt
+    if work.purse is not None:
+        work.purse.spent = episodes.paid(work)
+    work.catch_up()
+    lacking = sum(episodes.recorded(work, item) is None for item in todo)
+    faults = [e for e in result.all_events if e.is_step_failure or e.is_job_failure]
+    for event in faults:
+        work.say(f"first readings: {event.step_key or 'the run'}: {_cause(event)}")
+    if lacking:
+        work.say(f"first readings: {lacking} of {len(todo)} papers are left to this process")
+
+
+def told(work: Workplace) -> tuple[int, str]:
+    """How many shards, and the executor: as given, or from RECLAIM_SHARDS and RECLAIM_EXECUTOR. Where nothing is said,
+    one a core for papers that only the processor is busy with. Raises EditionError for what is no such thing.
+    """
+    text = work.environ.get("RECLAIM_SHARDS", "") if work.shards is None else str(work.shards)
+    executor = work.executor or work.environ.get("RECLAIM_EXECUTOR") or "multiprocess"
+    if executor not in ("in-process", "multiprocess") and not executor.startswith(f"{DASK}tcp://"):
+        raise EditionError(f"executor {executor!r}: give in-process, multiprocess or dask:tcp://HOST:PORT")
+    if executor.startswith(DASK):
+        _needs(work)
+    if text and not (text.isdecimal() and 1 <= int(text) <= MOST):
+        raise EditionError(f"shards: {text!r} is no number from 1 to {MOST}")
+    if text:
+        return int(text), executor
+    bound_by_processor = work.offline and work.edition.classifier.model == "embedded"
+    return (cores() if bound_by_processor else 1), executor
+
+
+def _needs(work: Workplace) -> None:
+    """What workers on other machines need of the builder. Raises EditionError."""
+    if importlib.util.find_spec("dagster_dask") is None:
+        raise EditionError("--executor dask needs the extra `machines`: pip install 'reclaim[machines,postgres]'")
+    lacking = [name for name in ("RECLAIM_DATABASE", "RECLAIM_DAGSTER_DATABASE") if not os.environ.get(name)]
+    if lacking:
+        raise EditionError(
+            f"--executor dask: {' and '.join(lacking)} must name PostgreSQL databases that all machines reach"
+        )
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _cause(event: dg.DagsterEvent) -> str:
+    data: Any = event.event_specific_data
+    error = getattr(data, "error", None)
+    while error is not None and error.cause is not None and (error.cls_name or "").startswith("Dagster"):
+        error = error.cause
+    return str(error.message).strip() if error else "failed; see the run in the UI"
