@@ -193,8 +193,12 @@ def packages(lock: Mapping[str, list[dict[str, Any]]], chosen: Mapping[str, set[
     return made
 
 
-def page(lock: Mapping[str, list[dict[str, Any]]]) -> str:
-    chosen = {extra: packages(lock, names) for extra, names in sets(lock)}
+def users(lock: Mapping[str, list[dict[str, Any]]]) -> dict[str, list[Package]]:
+    """All that a user installs, by the set that brings it: "" is the base, the others are extras."""
+    return {extra: packages(lock, names) for extra, names in sets(lock)}
+
+
+def page(chosen: Mapping[str, list[Package]]) -> str:
     alone = [one for one in READ if one not in {package.name for group in chosen.values() for package in group}]
     if alone:
         raise Unknown(f"READ names what nobody installs: {', '.join(alone)}")
@@ -222,7 +226,7 @@ def page(lock: Mapping[str, list[dict[str, Any]]]) -> str:
 
 def main(arguments: list[str]) -> int:
     try:
-        text = page(locked())
+        text = page(users(locked()))
     except Unknown as unknown:
         print(f"licences: {unknown}", file=sys.stderr)
         return 1
