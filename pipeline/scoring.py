@@ -29,6 +29,8 @@ RELATIVE = 0.05
 """Default tolerance as a share of the printed value (benchmark paper: match bars)."""
 NEAR_ZERO = 0.05
 """Below this share of the unit's scale a relative tolerance means nothing."""
+LONGEST = 400
+"""Characters above which a text is no number: what follows would look at each of them many times."""
 Z95 = 1.959963984540054
 _T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131)
 """Two-sided 95 % of Student's t for 1 to 15 degrees of freedom; the normal's from there."""
@@ -57,7 +59,7 @@ _SIZES: Mapping[str, tuple[str, float]] = {
     "×": ("times", 1.0),
     "times": ("times", 1.0),
 }
-_NUMBER = r"[-+−–]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:[eE][-+]?\d+)?(?<=[\d])"
+_NUMBER = r"[-+−–]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?"
 _VALUE = re.compile(
     rf"^\s*(?P<about>~|≈|about\s|approx\.?\s|approximately\s)?\s*(?P<number>{_NUMBER})\s*"
     rf"(?:(?:\(\s*)?(?:\+/-|±|\+-|\\pm)\s*(?P<spread>{_NUMBER})\s*\)?\s*)?(?P<unit>%|×|x\b|[a-zA-Zµ]{{1,7}}\b)?(?P<rest>.*)$",
@@ -183,12 +185,25 @@ def _is_number(value: object) -> bool:
 def published_bar(match_target: Mapping[str, Any]) -> tuple[Bar | None, str]:
     """The bar that the published strings of a target give (fields `value`, `match_bar_kind`, `metric`), or why they
     give none: prose instead of a number, a direction without its reference, a threshold without its operator, a range
-    without two ends, a value near zero without an absolute tolerance."""
+    without two ends, a value near zero without an absolute tolerance, a number too large to count with."""
+    bar, reason = _printed_bar(match_target)
+    if bar is not None and any(n is not None and not math.isfinite(n) for n in (*_ends(bar), bar.tolerance)):
+        return None, "a number too large to count with"
+    return bar, reason
+
+
+def _ends(bar: Bar) -> tuple[float | None, float | None, float | None]:
+    return bar.reference, bar.low, bar.high
+
+
+def _printed_bar(match_target: Mapping[str, Any]) -> tuple[Bar | None, str]:
     text = str(match_target.get("value") or "").strip()
     metric = str(match_target.get("metric") or "")
     kind = str(match_target.get("match_bar_kind") or "").strip().lower().replace(" ", "_")
     if kind not in ("point_estimate", "direction", "threshold", "magnitude", "range"):
         return None, f"no kind of bar ({kind or 'nothing'})"
+    if len(text) > LONGEST:
+        return None, "prose, not a number"
     if kind == "range":
         ends = _RANGE.search(text)
         if ends is None or not _float(ends["low"]) < _float(ends["high"]):
@@ -272,7 +287,8 @@ def _read(value: str | float, bar: Bar) -> tuple[float, float, str]:
     """(number, standard error, note) of one value, in the bar's unit."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise ScoreError(f"{value!r} is no number")
-    found = _VALUE.match(str(value).strip())
+    text = str(value).strip()
+    found = _VALUE.match(text) if len(text) <= LONGEST else None
     if found is None or found["rest"].strip() or not math.isfinite(_float(found["number"])):
         raise ScoreError(f"{value!r} is no finite number with an optional unit")
     factor, note = _factor((found["unit"] or "").strip(), bar)
@@ -285,7 +301,7 @@ def _factor(unit: str, bar: Bar) -> tuple[float, str]:
     if not mine or mine.lower() == theirs.lower():
         return 1.0, ""
     if mine == "%":
-        top = max((abs(n) for n in (bar.reference, bar.low, bar.high) if n is not None), default=0.0)
+        top = max((abs(n) for n in _ends(bar) if n is not None), default=0.0)
         if not theirs and top > 1.0:
             return 1.0, "the paper prints this percentage without its sign"
         if not theirs:

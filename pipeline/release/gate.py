@@ -37,7 +37,7 @@ from pipeline.release.gate_splits import (
     splits_disjoint,
     tiers_follow,
 )
-from pipeline.release.report import Check, Report, Tally
+from pipeline.release.report import Check, Report, Tally, tried
 from pipeline.targets import at_anchor
 
 REFRESH = "`reclaim build EDITION --refresh` asks for it anew"
@@ -153,11 +153,11 @@ FREEZE: tuple[Callable[[Case, Given], Check], ...] = (receipts_fresh, nothing_pe
 
 
 def gate(case: Case, given: Given) -> Report:
-    """Run every validator. The release may be frozen if the report is ok."""
+    """Run every validator, never raising. The release may be frozen if the report is ok."""
     return Report(
         (
-            *(check(case) for check in FOLDER),
-            *(check(case, given.papers) for check in PAPERS),
-            *(check(case, given) for check in FREEZE),
+            *(tried(check, case) for check in FOLDER),
+            *(tried(check, case, given.papers) for check in PAPERS),
+            *(tried(check, case, given) for check in FREEZE),
         )
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 
@@ -80,3 +80,13 @@ class Tally:
         if not self.checked and not self.expects_none:
             self.failures.append(Failure(self.name, "there was nothing to check"))
         return Check(self.name, self.checked, tuple(self.failures))
+
+
+def tried(check: Callable[..., Check], *given: object) -> Check:
+    """A check of values that a forger chose: what it cannot read in any way is a failure, not an exception."""
+    try:
+        return check(*given)
+    except Exception as error:
+        tally = Tally(check.__name__.strip("_").replace("_", " "))
+        tally.look("the release", [f"cannot be read ({type(error).__name__}: {error})"])
+        return tally.done()

@@ -35,7 +35,7 @@ from pipeline.release.extraction import extracted
 from pipeline.release.folder import MANIFEST, Sealed, by_name, facts, open_sealed, same
 from pipeline.release.pack import Pack, PackError, pack_checks
 from pipeline.release.publication import name_of
-from pipeline.release.report import Check, Report, Tally
+from pipeline.release.report import Check, Report, Tally, tried
 from pipeline.release.tables import DOCUMENTS, SCHEMAS, TABLES, Lines, document, documents, frame, row_name, tables
 from pipeline.release.verify_alone import KNOWN_DEVICES, RULES, TABLE_RULES
 
@@ -108,9 +108,9 @@ def _proof(
         return Report((again,))
     lines = {table: sealed.lines(table) for table in TABLES}
     case = Case(material=material, made=made, lines=lines)
-    checks = tuple(_tried(check, case) for check in gate.FOLDER)
-    checks = (*checks, _tried(_derived, sealed, material, made, lines), _tried(_rendered, sealed, lines))
-    checks = (*checks, _tried(_manifest_said, sealed, material, made, published))
+    checks = tuple(tried(check, case) for check in gate.FOLDER)
+    checks = (*checks, tried(_derived, sealed, material, made, lines), tried(_rendered, sealed, lines))
+    checks = (*checks, tried(_manifest_said, sealed, material, made, published))
     pack, opened = _opened(evidence)
     with nullcontext() if pack is None else pack.archive:
         looks = [look(case, pack) for look in also]
@@ -268,16 +268,6 @@ def _receipt(line: dict[str, Json]) -> Receipt:
     return receipt
 
 
-def _tried(check: Callable[..., Check], *given: object) -> Check:
-    """A check of values that a forger chose: what it cannot read in any way is a failure, not an exception."""
-    try:
-        return check(*given)
-    except Exception as error:
-        tally = Tally(check.__name__.strip("_").replace("_", " "))
-        tally.look("the release", [f"cannot be read ({type(error).__name__}: {error})"])
-        return tally.done()
-
-
 def _derived(sealed: Sealed, material: Material, made: Composition, lines: Mapping[str, Lines]) -> Check:
     """Every table derived again from the recorded ones, and compared field by field."""
     tally = Tally("every row is what its evidence, edition and ledger give")
@@ -365,5 +355,5 @@ def _opened(place: Path | None) -> tuple[Pack | None, tuple[Check, ...]]:
 def _proven(case: Case, pack: Pack | None) -> tuple[Check, ...]:
     if pack is None:
         return ()
-    on_papers = (_tried(check, case, pack.paper) for check in gate.PAPERS)
-    return (*pack_checks(case, pack), *on_papers, _tried(extracted, case, pack))
+    on_papers = (tried(check, case, pack.paper) for check in gate.PAPERS)
+    return (*pack_checks(case, pack), *on_papers, tried(extracted, case, pack))

@@ -218,7 +218,11 @@ def recalled(recorder: Recorder, question: Question) -> Answer | None:
 def commit_by(recorder: Recorder, repo: str, until: str) -> str | None:
     """The newest commit of a repository's default branch by a date, as the record has it."""
     answer = recalled(recorder, Question(repo.lower(), until))
-    node = json_of(answer)["data"]["r0"] if answer is not None and says_gone(answer) is False else {}
-    target = (node.get("defaultBranchRef") or {}).get("target") or {}
-    commits = (target.get("history") or {}).get("nodes") or ()
-    return next((str(commit["oid"]) for commit in commits), None)
+    if answer is None or says_gone(answer) is not False:
+        return None
+    try:
+        target = (json_of(answer)["data"]["r0"]["defaultBranchRef"] or {}).get("target") or {}
+        commits = (target.get("history") or {}).get("nodes") or ()
+        return next((commit["oid"] for commit in commits if isinstance(commit["oid"], str)), None)
+    except (AttributeError, LookupError, TypeError):
+        return None  # of another form than the one that is written down

@@ -323,3 +323,16 @@ def test_an_edition_is_published_where_its_own_file_says_and_nowhere_else(tmp_pa
     assert load("sample-2025").repo is not None
     with pytest.raises(EditionError, match=r"repo: 'lab' is no ORG/NAME"):
         load(_write(tmp_path, "w", BASE + 'repo = "lab"'))
+
+
+@pytest.mark.parametrize("key", ["band_edges_hours", "band_weights", "pool_cap_hours", "split_cap_hours"])
+@pytest.mark.parametrize("value", ["0", '"x"', "[]", "{}", '["a"]', "[[1]]", "true", "nan"])
+@pytest.mark.parametrize("more", ["", "split_cap_hours = 24", "pool_cap_hours = 24"])
+def test_a_ladder_of_another_kind_is_refused_by_file_and_key_also_below_another_file(tmp_path, key, value, more):
+    if more.startswith(key):
+        more = ""
+    _write(tmp_path, "base", BASE + f"{key} = {value}\n")
+    for name, text in (("base", ""), ("over", f'extends = "base"\n{more}\n')):
+        place = _write(tmp_path, name, text) if text else tmp_path / f"{name}.toml"
+        with pytest.raises(EditionError, match=rf"{name}\.toml: (band|pool|split)_"):
+            load(place)

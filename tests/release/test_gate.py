@@ -457,3 +457,15 @@ def test_every_kind_of_bar_by_rule_passes(made: ModuleType, held: Material, part
     case = case_of(made.decided(changed(held, paper, target=target)))
     assert paper in {one.arxiv_id for one in case.made.chosen}
     assert gate.targets_ruled(case).ok
+
+
+@pytest.mark.parametrize("junk", [[], {}, None, 7])
+@pytest.mark.parametrize("table", ["eval", "targets", "agent_view", "exclusions"])
+def test_a_line_that_no_rule_can_read_is_a_failure_with_the_rules_name_and_not_an_exception(
+    made: ModuleType, held: Material, case: Case, table: str, junk: Any
+) -> None:
+    for line in ({**case.lines[table][0], "custom_id": junk, "key": junk}, junk):
+        lines = {**case.lines, table: [line, *case.lines[table][1:]]}
+        report = gate.gate(replace(case, lines=lines), made.given(held))
+        assert not report.ok
+        assert all(failure.message for failure in report.failures)

@@ -16,7 +16,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline import compute, scoring
-from pipeline.scoring import OUTSIDE, UNGRADEABLE, WITHIN, Bar, ScoreError, Target, holds, published_bar, score
+from pipeline.scoring import (
+    OUTSIDE,
+    UNGRADEABLE,
+    WITHIN,
+    Bar,
+    ScoreError,
+    Target,
+    holds,
+    measured,
+    published_bar,
+    score,
+)
 
 POINT = Bar("point_estimate", "within", 79.1, 3.955, "default_relative", unit="%")
 
@@ -350,3 +361,21 @@ def test_bands_follow_from_the_published_hours_and_dev_sums_to_what_its_cells_sa
         ]
         sums[name] = sum(rounded(r["audited_h100_hours"]) for r in rows)
     assert round(sums["dev14.csv"], 2) == 26.90
+
+
+@pytest.mark.parametrize("kind", ["point_estimate", "magnitude", "threshold", "direction", "range"])
+@pytest.mark.parametrize(
+    "value", ["E5", "e3", "1e999", "-1e400 vs. 1e400", ">= 1e999", "1e998 - 1e999", "9" * 400, "9" * 5000]
+)
+def test_what_is_no_number_or_none_to_count_with_is_no_bar_and_costs_no_other_row(kind: str, value: str):
+    bar, reason = published_bar({"value": value, "metric": "accuracy", "match_bar_kind": kind})
+    assert bar is None
+    assert reason
+
+
+@pytest.mark.parametrize("value", ["E5", "e3 %", "9" * 5000, "80 ± E5"])
+def test_a_measured_value_that_is_no_number_is_refused_in_a_sentence(value: str):
+    bar, _ = published_bar({"value": "80", "metric": "accuracy", "match_bar_kind": "point_estimate"})
+    assert bar is not None
+    with pytest.raises(ScoreError, match="is no finite number"):
+        measured([value], bar)

@@ -442,3 +442,22 @@ def test_every_repository_of_the_sample_gives_the_same_facts_for_a_seventh_of_a_
     assert len(names) > 50
     print(f"\napi.github.com: {dict(saved)} requests for {len(names)} repositories, each asked six times")
     assert (saved["rest"] + saved["graphql"]) / len(names) <= 0.15
+
+
+@pytest.mark.parametrize(
+    "repository",
+    [
+        {"defaultBranchRef": True},
+        {"defaultBranchRef": {"target": True}},
+        {"defaultBranchRef": {"target": {"history": [1]}}},
+        {"defaultBranchRef": {"target": {"history": {"nodes": 7}}}},
+        {"defaultBranchRef": {"target": {"history": {"nodes": [None]}}}},
+        {"defaultBranchRef": {"target": {"history": {"nodes": [{"oid": ["b"]}]}}}},
+        {},
+    ],
+)
+def test_a_commit_told_in_another_form_is_unknown(recording: Any, repository: dict[str, Any]) -> None:
+    date = "2026-01-01T00:00:00Z"
+    recorder = recording(lambda request: httpx2.Response(200, json={"data": {"r0": repository}}))
+    look_up(recorder, Tokens.of(TOKEN), [Question("fog/lantern", date)])
+    assert commit_by(recorder, "fog/lantern", date) is None
