@@ -52,7 +52,7 @@ def edited(value: Any, given: Sequence[Edit]) -> Any:
         elif kind == "nudge":
             inside[place[-1]] = nudged(inside[place[-1]])
         else:
-            inside[place[-1]] = other
+            inside[place[-1]] = copy.deepcopy(other)  # the same value put twice would hold itself
     return value
 
 
