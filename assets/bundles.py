@@ -8,9 +8,10 @@ import polars as pl
 
 from assets import corpus
 from assets.stages import UNFINISHED, Checked, Stage, Summary, read_rows, write_rows
-from assets.workplace import INFRASTRUCTURE, Workplace
+from assets.workplace import Workplace
 from pipeline.bundles import Bundle, BundleFile, Sample, bundle, take_sample
 from pipeline.corpus import Exclusion, PaperRecord
+from pipeline.database import INFRASTRUCTURE
 from pipeline.editions import sample_order
 from pipeline.evidence import Json
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assets import bundles, corpus, repositories
-from assets.workplace import INFRASTRUCTURE, Workplace
+from assets.workplace import Workplace
 from classifiers import prompts
 from classifiers.second_looks import Looker, lookers
 from pipeline import editions, reference
@@ -16,6 +16,7 @@ from pipeline.answers import Episode
 from pipeline.bundles import Bundle, files_of, manifest
 from pipeline.classification import derivation
 from pipeline.corpus import Exclusion, PaperRecord
+from pipeline.database import INFRASTRUCTURE
 from pipeline.derivation import Derivation
 from pipeline.editions import EditionError, LanguageModel
 from pipeline.evidence import Receipt, digest

@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 
 from assets.workplace import Workplace
+from pipeline.store import damaged
 
 READING = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
 
@@ -19,7 +20,10 @@ def connect(work: Workplace) -> duckdb.DuckDBPyConnection:
     folder = work.store.table_path(work.edition.name, "papers").parent.resolve()
     for path in sorted(folder.glob("*.parquet")):
         place = str(path).replace("'", "''")
-        connection.execute(f"create view \"{path.stem}\" as select * from read_parquet('{place}')")
+        try:
+            connection.execute(f"create view \"{path.stem}\" as select * from read_parquet('{place}')")
+        except duckdb.Error as cause:
+            raise damaged(path, cause) from None
     allowed = str(folder).replace("'", "''")
     connection.execute(f"set allowed_directories = ['{allowed}/']")
     connection.execute("set enable_external_access = false")

@@ -9,7 +9,8 @@ from datetime import timedelta
 
 from assets import episodes, repositories
 from assets.episodes import Item
-from assets.workplace import INFRASTRUCTURE, Workplace
+from assets.workplace import Workplace
+from pipeline.database import INFRASTRUCTURE
 from pipeline.evidence import WEB_LEADS, Outcome, Receipt
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import polars as pl
@@ -15,6 +16,7 @@ from assets.workplace import Workplace
 from pipeline.record import Record
 from pipeline.record_tables import lanes
 from pipeline.sources.budget import duration
+from pipeline.store import damaged
 
 _SHOWN = 8
 """Hosts and reasons that are named one by one."""
@@ -68,16 +70,31 @@ def _table(work: Workplace, name: str) -> pl.LazyFrame | None:
     return pl.scan_parquet(work.store.table_path(work.edition.name, name))
 
 
+@contextmanager
+def _named(work: Workplace, table: str) -> Iterator[None]:
+    """What polars raises over a damaged table, as a StoreError that names it."""
+    try:
+        yield
+    except BaseException as cause:  # it panics on some
+        raise damaged(work.store.table_path(work.edition.name, table), cause) from cause
+
+
 def _rows(work: Workplace, table: str, what: str) -> str:
     frame = _table(work, table)
-    return "" if frame is None else f"{frame.select(pl.len()).collect().item():,} {what}"
+    if frame is None:
+        return ""
+    with _named(work, table):
+        return f"{frame.select(pl.len()).collect().item():,} {what}"
 
 
 def _reasons(work: Workplace, table: str, column: str = "reason") -> str:
     frame = _table(work, table)
-    if frame is None or column not in frame.collect_schema():
+    if frame is None:
         return ""
-    counted = frame.group_by(column).len().sort(["len", column], descending=[True, False]).collect()
+    with _named(work, table):
+        if column not in frame.collect_schema():
+            return ""
+        counted = frame.group_by(column).len().sort(["len", column], descending=[True, False]).collect()
     return ", ".join(
         f"{count:,} {str(reason or 'undetermined').replace('_', ' ')}" for reason, count in counted.iter_rows()
     )

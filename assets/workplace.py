@@ -21,8 +21,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from pipeline import editions
 from pipeline.editions import Edition, EditionError
 from pipeline.evidence import digest
@@ -36,9 +34,6 @@ if TYPE_CHECKING:
     from pipeline.offline.server import OfflineWorld
     from pipeline.sources.clocks import Clock
     from pipeline.sources.recorder import AgeRule, Mode, Recorder
-
-INFRASTRUCTURE: tuple[type[Exception], ...] = (StoreError, SQLAlchemyError, MemoryError)
-"""What is no paper's fault: it ends the run, which goes on from its checkpoints once it is mended."""
 
 Say = Callable[[str], None]
 
@@ -201,6 +196,12 @@ class Workplace:
 
     def minutes_left(self) -> float | None:
         return None if self.minutes is None else self.minutes - (time.monotonic() - self.began) / 60
+
+    @property
+    def runs_begun(self) -> Path:
+        """A file that is there from the first run of this edition under Dagster on until a build has ended whole: runs
+        of processes that were killed may be left then, which Dagster shows as under way for ever."""
+        return self.store.dagster_home / f"{self.edition.name}.begun"
 
     def out_of_time(self) -> bool:
         left = self.minutes_left()

@@ -24,6 +24,7 @@ from classifiers.models import Classifier
 from classifiers.toolbox import Briefing, Desk, Limits, PaperInput, Probes, tools
 from classifiers.turns import RememberingModel
 from pipeline.answers import Answer, Episode, ExitReason
+from pipeline.database import INFRASTRUCTURE
 from pipeline.defects import defects
 from pipeline.evidence import Json, NotRecorded, Signal
 
@@ -36,14 +37,14 @@ async def run_episode(
     given: PaperInput, probes: Probes, classifier: Classifier, limits: Limits, passes: int = 1
 ) -> Episode:
     """Classify one paper. The episode says what paper, probes or model did wrong; raises Stopped where the run must
-    end, and NotRecorded in a replay that lacks a turn.
+    end, what fails beneath all papers, and NotRecorded in a replay that lacks a turn.
     """
     desk = Desk(given=given, probes=probes, limits=limits)
     linked: tuple[str, ...] = ()
     try:
         linked = await asyncio.to_thread(linkcheck.check, desk)
         ended = await _converse(desk, linked, classifier)
-    except (Stopped, NotRecorded):
+    except (Stopped, NotRecorded, *INFRASTRUCTURE):
         raise
     except Exception as fault:
         ended = Ended("crashed", None, f"{type(fault).__name__}: {fault}")

@@ -14,6 +14,7 @@ from pipeline.answers import Episode
 from pipeline.bundles import Fetched, bundle, files_of, sha256
 from pipeline.classification import derivation
 from pipeline.corpus import Exclusion, PaperRecord
+from pipeline.database import INFRASTRUCTURE
 from pipeline.derivation import Derivation
 from pipeline.editions import Edition
 from pipeline.evidence import Json, Outcome, Receipt, digest
@@ -91,7 +92,7 @@ async def examine(
         given = PaperInput(record=record.arxiv_id, bundle=opened.digest, paper=paper, latex=latex)
         episode = await run_episode(given, probes_for(facts), classifier, limits)
         end = derivation(record, paper, episode, edition, has_supplement=False)
-    except Stopped:
+    except (Stopped, *INFRASTRUCTURE):
         raise
     except Exception as fault:
         detail = f"{type(fault).__name__}: {fault}"[:500]

@@ -19,6 +19,7 @@ from pydantic_ai.tools import ToolDefinition
 from classifiers.budget import Budget, LimitName
 from pipeline.answers import Answer
 from pipeline.artifacts import subject
+from pipeline.database import INFRASTRUCTURE
 from pipeline.evidence import WEB_LEADS, Json, NotRecorded, Outcome, Receipt
 from pipeline.paper import Paper
 
@@ -119,10 +120,11 @@ class Desk:
         return "request_limit" if self.requests > self.limits.rounds else self.short
 
     def call(self, tool: str, arguments: Mapping[str, Json]) -> Seen:
-        """Run one probe and keep its receipt. Never raises for what a probe does; NotRecorded in replay."""
+        """Run one probe and keep its receipt. Never raises for what a probe does; NotRecorded in replay, and for
+        what fails beneath all probes."""
         try:
             receipt, content = getattr(self.probes, tool)(**arguments)
-        except NotRecorded:  # a replay without its evidence says nothing about the tool
+        except (NotRecorded, *INFRASTRUCTURE):  # a full disk, or a replay without its evidence: no word on the tool
             raise
         except Exception as fault:
             receipt, content = crashed(self.given.record, tool, arguments, fault), {}

@@ -22,6 +22,9 @@ from pipeline.files import StoreError
 P = ParamSpec("P")
 T = TypeVar("T")
 
+INFRASTRUCTURE: tuple[type[Exception], ...] = (StoreError, sa.exc.SQLAlchemyError, MemoryError)
+"""What is no paper's fault: it ends the run, which goes on from its checkpoints once it is mended."""
+
 PATIENCE = 30.0
 """Seconds for which a database that once answered is waited for: a server restarts in fewer."""
 _BETWEEN_CONNECTS = 0.2

@@ -25,12 +25,12 @@ from pipeline.files import READ_ONLY, StoreError, json_object, unwritable, write
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Blobs", "FolderBlobs", "RemoteBlobs", "Store", "StoreError", "blobs_at"]
+__all__ = ["Blobs", "FolderBlobs", "RemoteBlobs", "Store", "StoreError", "blobs_at", "damaged"]
 
 # polars and fsspec are imported where they are used: whoever wants the record or a lock need not wait for them.
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_PRINT_KEY = "reclaim.print"
+_PRINT_KEY, _TABLE_KEY = "reclaim.print", "reclaim.table"
 
 
 def _checked(kind: str, name: str) -> str:
@@ -183,7 +183,7 @@ class Store:
     def write_table(self, edition: str, name: str, frame: pl.DataFrame, print_: str) -> Path:
         """Write a table with its fingerprint inside the same file, so that one rename makes both true at once."""
         place, made = self.table_path(edition, name), io.BytesIO()
-        frame.write_parquet(made, metadata={_PRINT_KEY: print_})
+        frame.write_parquet(made, metadata={_PRINT_KEY: print_, _TABLE_KEY: f"{edition}/{name}"})
         write(place, made.getvalue())  # ourselves: polars says of a full disk now this, now that
         return place
 
@@ -194,22 +194,27 @@ class Store:
         import polars as pl
 
         try:
-            return pl.read_parquet(place, use_pyarrow=False, memory_map=False)
+            is_of = pl.read_parquet_metadata(place).get(_TABLE_KEY)
+            frame = pl.read_parquet(place, use_pyarrow=False, memory_map=False)
         except BaseException as cause:  # polars panics (a BaseException) on some damaged files
-            raise _damaged(place, cause) from cause
+            raise damaged(place, cause) from cause
+        if is_of != f"{edition}/{name}":
+            raise damaged(place, ValueError(f"it says that it is {is_of or 'none of ours'}"))
+        return frame
 
     def table_print(self, edition: str, name: str) -> str | None:
-        """The fingerprint written with the table, or None where there is no table or not a whole one."""
+        """The fingerprint written with the table, or None where there is no table, not a whole one, or another's."""
         place = self.table_path(edition, name)
         if not place.exists():
             return None
         import polars as pl
 
         try:
-            return pl.read_parquet_metadata(place).get(_PRINT_KEY)
+            told = pl.read_parquet_metadata(place)
         except BaseException as cause:
-            _damaged(place, cause)
+            damaged(place, cause)
             return None
+        return told.get(_PRINT_KEY) if told.get(_TABLE_KEY) == f"{edition}/{name}" else None
 
     # Registration
 
@@ -257,8 +262,8 @@ class Store:
             lock.release()
 
 
-def _damaged(place: Path, cause: BaseException) -> StoreError:
-    """A StoreError about `place`; what is not about the file (Ctrl-C, exit) is raised on."""
+def damaged(place: Path, cause: BaseException) -> StoreError:
+    """A StoreError about a table; what is not about the file (Ctrl-C, exit) is raised on."""
     if isinstance(cause, KeyboardInterrupt | SystemExit | GeneratorExit | MemoryError):
         raise cause
     first = str(cause).splitlines()[0][:200] if str(cause) else type(cause).__name__
