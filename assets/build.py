@@ -79,7 +79,7 @@ def build(work: Workplace) -> End:
             from assets import plan
 
             work.say(plan.text(work, plan.plan(work)))
-        if todo:
+        if todo or work.runs_begun.exists():
             try:
                 failed = _run(work, todo)
             except Exception as cause:  # stages fail inside their runs: what is raised here is about keeping those
@@ -131,14 +131,16 @@ def end(work: Workplace) -> End:
 
 def _run(work: Workplace, todo: Sequence[Stage]) -> str:
     """Run stale stages under Dagster, in order. Returns the first failure, or ""."""
-    work.say(f"stale: {', '.join(s.name for s in todo)}; starting Dagster")
+    why = f"stale: {', '.join(s.name for s in todo)}" if todo else "runs that were killed may be left"
+    work.say(f"{why}; starting Dagster")
     import dagster as dg
 
     from assets import shards
     from assets.definitions import EDITIONS, Shop, build_defs
 
     with instance(work.store.dagster_home) as home:
-        _bury_dead_runs(home, work.edition.name)
+        bury_dead_runs(home, work.edition.name)
+        work.runs_begun.touch()
         home.add_dynamic_partitions(str(EDITIONS.name), [work.edition.name])
         defs = build_defs(Shop(lent=work))
         for stage in (s for s in stages() if s in todo):
@@ -159,6 +161,7 @@ def _run(work: Workplace, todo: Sequence[Stage]) -> str:
                 return _failure(stage, result)
             if any(s.name == stage.name for s in stale(work, prints(work))):
                 break  # it is not done yet, and what comes after must not rest on it
+    work.runs_begun.unlink(missing_ok=True)
     return ""
 
 
@@ -221,10 +224,14 @@ def join_instance(home: Path) -> bool:
     return True
 
 
-def _bury_dead_runs(home: DagsterInstance, edition: str) -> None:
-    """Runs of this edition that a killed build left started: we hold its lock, so nobody works on them."""
+def bury_dead_runs(home: DagsterInstance, edition: str) -> None:
+    """Runs of this edition that a killed build, daemon or worker left unfinished. The caller holds its lock, so nobody
+    works on them; a worker that is between two steps fails at the lock."""
     import dagster as dg
 
-    left = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED], tags={"reclaim/edition": edition})
-    for run in home.get_runs(left):
-        home.report_run_failed(run, "the build that ran this was killed")
+    status = dg.DagsterRunStatus
+    left = [status.NOT_STARTED, status.STARTING, status.STARTED, status.CANCELING]
+    for run in home.get_runs(dg.RunsFilter(statuses=left, tags={"dagster/partition": edition})):
+        # What a sensor or a person asked for and nobody began yet is launched by the daemon.
+        if run.status is not status.NOT_STARTED or "reclaim/build" in run.tags:
+            home.report_run_failed(run, "whoever ran this was killed")

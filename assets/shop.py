@@ -27,6 +27,8 @@ class Shop:
             yield self.lent
             return
         with self.look(edition, say) as work, work.store.lock(edition):
+            work.runs_begun.parent.mkdir(parents=True, exist_ok=True)
+            work.runs_begun.touch()
             yield work
 
     def look(self, edition: str, say: Callable[[str], None]) -> contextlib.AbstractContextManager[Workplace]:

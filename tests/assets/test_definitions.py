@@ -166,11 +166,25 @@ def test_a_stage_that_fails_ends_the_build_blocked_with_stage_and_cause(
 
 
 @pytest.mark.slow
-def test_runs_of_a_killed_build_do_not_stay_started(kept: Tiny, home: dg.DagsterInstance) -> None:
+def test_runs_of_killed_builds_daemons_and_workers_are_buried_even_by_a_build_with_nothing_to_do(
+    kept: Tiny, home: dg.DagsterInstance
+) -> None:
+    status = dg.DagsterRunStatus
     job = build_defs(Shop(root=kept.root)).resolve_implicit_global_asset_job_def()
-    dead = home.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED, tags={"reclaim/edition": kept.name})
-    kept.store.table_path(kept.name, "audited").unlink()
+
+    def run(at: dg.DagsterRunStatus, partition: str = kept.name, **tags: str) -> str:
+        return home.create_run_for_job(job, status=at, tags={"dagster/partition": partition, **tags}).run_id
+
+    dead = [run(at) for at in (status.STARTING, status.STARTED, status.CANCELING)]
+    dead += [run(at, **{"reclaim/build": "abc"}) for at in (status.NOT_STARTED, status.STARTED)]
+    # Not begun by anybody yet, or not about this edition; a run that builds an edition has its name, but no partition.
+    other = [run(status.NOT_STARTED), run(status.STARTED, "another")]
+    other.append(home.create_run_for_job(job, status=status.STARTED, tags={"reclaim/edition": kept.name}).run_id)
+    with Shop(root=kept.root).open(kept.name, lambda _: None):
+        pass
     assert kept.build() == tiny.EXIT_RELEASED
-    ended = home.get_run_by_id(dead.run_id)
-    assert ended is not None
-    assert ended.status is dg.DagsterRunStatus.FAILURE
+    found = {id_: home.get_run_by_id(id_) for id_ in (*dead, *other)}
+    assert all(record is not None for record in found.values())
+    assert {record.status for id_, record in found.items() if record and id_ in dead} == {status.FAILURE}
+    left = [record.status for id_, record in found.items() if record and id_ in other]
+    assert left == [status.NOT_STARTED, status.STARTED, status.STARTED]

@@ -1,51 +1,30 @@
-"""A build killed at any moment and started again ends in the same release as one that nobody disturbed."""
+"""What is killed at any moment and started again ends as if nobody had disturbed it: a build, an audit, a freeze, a
+publication. A few of the two hundred kills that `python -m tests.faults` does."""
 
 from __future__ import annotations
 
-import json
-import random
-import shutil
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.e2e import tiny
-from tests.e2e.tiny import ROOT, Tiny, contents, environment
+from tests.e2e.tiny import Tiny, contents
+from tests.faults.campaigns import CAMPAIGNS, Campaign, KilledBuild, draws
+from tests.faults.launching import KILLED, Kill, Launcher
+from tests.faults.many import shared
+from tests.faults.matrix import Line, Marked, summed, table
+from tests.faults.scenes import Scenes, faults, prepare
 
+pytest_plugins = ["pytester"]
 SEED = 2025
-KILLED = -9
-
-
-class Launcher:
-    """Builds in forked children of one process that has everything imported."""
-
-    def __init__(self, folder: Path) -> None:
-        self.log = folder / "log.txt"
-        self._process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("launcher.py"))],
-            cwd=ROOT,
-            env=environment(ROOT),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-
-    def build(self, tiny: Tiny, kill: int | None = None) -> tuple[int, int]:
-        """Exit status (-9: killed) and how many moments the build had."""
-        order = {"arguments": tiny.arguments("build", str(tiny.toml)), "kill": kill, "log": str(self.log)}
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(order) + "\n")
-        self._process.stdin.flush()
-        answer = json.loads(self._process.stdout.readline())
-        return answer["status"], answer["moments"]
-
-    def close(self) -> None:
-        self._process.communicate()
+FEW = {"kill-build": 6, "kill-audit": 4, "kill-freeze": 4, "kill-publish": 4}
+POINTS = [
+    pytest.param(one, kill, id=f"{one.__name__}-{kill.by}-{kill.share}")
+    for kind, runs in FEW.items()
+    for one, count in shared(runs, [kind]).items()
+    for kill in draws(one, SEED, count)
+]
 
 
 @pytest.fixture(scope="module")
@@ -56,64 +35,99 @@ def launcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Launcher]:
 
 
 @pytest.fixture(scope="module")
-def decided(finished: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Tiny:
-    """The decisions of the finished edition, and nothing else yet: one build goes from the index to the release."""
-    fresh = tiny.make(tmp_path_factory.mktemp("decided") / "tiny")
-    assert fresh.run("audit", "import", str(finished.folder / "decisions.jsonl"), "--edition", str(fresh.toml)) == 0
-    shutil.copytree(finished.root / "dagster", fresh.root / "dagster")  # an instance takes seconds to set up
-    return fresh
+def scenes(finished: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Scenes:
+    return prepare(finished, tmp_path_factory.mktemp("scenes"))
 
 
 @pytest.fixture(scope="module")
-def undisturbed(
-    launcher: Launcher, decided: Tiny, finished: Tiny, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[dict[str, str], int]:
-    """What the releases of an undisturbed build hold, and how many moments it has."""
-    whole = decided.copy(tmp_path_factory.mktemp("whole") / "tiny")
-    status, moments = launcher.build(whole)
-    assert status == tiny.EXIT_RELEASED, launcher.log.read_text()
-    found = contents(whole.root / "releases")
-    assert found == contents(finished.root / "releases")
-    return found, moments
-
-
-def killed_at(share: float, launcher: Launcher, decided: Tiny, whole: tuple[dict[str, str], int], place: Path) -> None:
-    """Kill a build after `share` of its moments, start it again, and compare."""
-    expected, moments = whole
-    again = decided.copy(place)
-    kill = int(share * moments)
-    status, _ = launcher.build(again, kill)
-    # Threads share the moments, so the last few may not be reached; then nothing was killed, and nothing is shown.
-    assert status == KILLED, f"moment {kill} of {moments} was not reached"
-    status, _ = launcher.build(again)
-    assert status == tiny.EXIT_RELEASED, launcher.log.read_text()[-3000:]
-    found = contents(again.root / "releases")
-    assert {name: sha for name, sha in found.items() if "/" in name and not name.startswith(".")} == expected
-    shutil.rmtree(place)
-
-
-_draw = random.Random(SEED)
-POINTS = sorted(round(_draw.uniform(0.01, 0.97), 3) for _ in range(20))
+def campaign(scenes: Scenes, launcher: Launcher) -> Iterator[Callable[[type[Campaign]], Campaign]]:
+    begun: dict[type[Campaign], Campaign] = {}
+    yield lambda kind: begun.setdefault(kind, kind(scenes, launcher)) if kind not in begun else begun[kind]
+    for one in begun.values():
+        one.close()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", POINTS)
-def test_a_build_killed_at_any_of_twenty_moments_ends_the_same(
-    share: float, launcher: Launcher, decided: Tiny, undisturbed: tuple[dict[str, str], int], tmp_path: Path
+@pytest.mark.parametrize(("kind", "kill"), POINTS)
+def test_what_is_killed_and_begun_again_ends_as_if_nobody_had_disturbed_it(
+    kind: type[Campaign], kill: Kill, campaign: Callable[[type[Campaign]], Campaign], tmp_path: Path
 ) -> None:
-    killed_at(share, launcher, decided, undisturbed, tmp_path / "again")
+    outcome = campaign(kind).once(kill, tmp_path / "again")
+    assert outcome.problems == ()
+    assert outcome.lost == 0
 
 
 @pytest.mark.slow
 def test_a_build_killed_again_and_again_still_ends_the_same(
-    launcher: Launcher, decided: Tiny, undisturbed: tuple[dict[str, str], int], tmp_path: Path
+    launcher: Launcher, scenes: Scenes, campaign: Callable[[type[Campaign]], Campaign], tmp_path: Path
 ) -> None:
-    expected, moments = undisturbed
-    again = decided.copy(tmp_path / "again")
-    kills = 0
-    while (status := launcher.build(again, moments // 6)[0]) == KILLED:
+    build = campaign(KilledBuild)
+    assert isinstance(build, KilledBuild)
+    again, kills = scenes.decided.copy(tmp_path / "again"), 0
+    while (ended := launcher.run(build.arguments(again), Kill(1 / 6, "moment"), build.whole)).status == KILLED:
         kills += 1
         assert kills < 60, "no progress between kills"
     assert kills > 2
-    assert status == tiny.EXIT_RELEASED
-    assert contents(again.root / "releases") == expected
+    assert ended.status == tiny.EXIT_RELEASED
+    assert faults(again, *build.expected) == ([], 0)
+
+
+def test_every_kind_of_kill_has_its_share_of_the_runs_and_the_same_moments_for_a_seed() -> None:
+    counts = shared(200, list(CAMPAIGNS))
+    assert sum(counts.values()) == 200
+    assert {sum(counts[one] for one in some) for some in CAMPAIGNS.values()} == {50}
+    for kind, count in counts.items():
+        kills = draws(kind, SEED, count)
+        assert kills == draws(kind, SEED, count + 7)[:count]
+        assert kills != draws(kind, SEED + 1, count)
+        assert {kill.by for kill in kills} == set(kind.ways)
+        assert max(kill.share for kill in kills) - min(kill.share for kill in kills) > 0.7
+
+
+def test_a_lost_event_a_doubled_one_and_other_bytes_are_seen(finished: Tiny, tmp_path: Path) -> None:
+    """The judge of all these runs, itself judged."""
+    releases, entries = contents(finished.root / "releases"), finished.ledger()
+    assert faults(finished, releases, entries) == ([], 0)
+    assert faults(finished, releases, entries[:-1]) == (["another ledger"], 1)
+    assert faults(finished, releases, [*entries, entries[0]]) == (["another ledger"], 1)
+    name = next(iter(releases))
+    assert faults(finished, {**releases, name: "0" * 64}, entries) == ([f"other release bytes: {name}"], 0)
+
+
+def test_a_line_of_the_matrix_fails_for_one_run_that_ended_otherwise_or_one_lost_event() -> None:
+    good = Line(fault="f", where="w", runs=2, same=2, seconds=1)
+    assert good.ok
+    assert not Line(fault="f", where="w", runs=2, same=1).ok
+    assert not Line(fault="f", where="w", runs=2, same=2, lost=1).ok
+    assert not Line(fault="f", where="w").ok, "what was not run says why"
+    assert Line(fault="f", where="w", notes=("no PostgreSQL",)).ok
+    (both,) = summed([good, good])
+    assert (both.runs, both.same, both.seconds) == (4, 4, 2)
+    assert "| f | w | 4 | 4 | 0 | 2 |" in table([both])
+
+
+def test_marked_tests_become_lines(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.fault("disk full", "blobs")
+        @pytest.mark.parametrize("n", [1, 2])
+        def test_some(n, record_property):
+            record_property("cases", 5)
+            assert n == 1, "one of them fails"
+
+        @pytest.mark.fault("restart", "PostgreSQL")
+        def test_other():
+            pytest.skip("no PostgreSQL")
+
+        def test_no_fault():
+            pass
+        """
+    )
+    plugin = Marked()
+    pytester.inline_run("-p", "no:cacheprovider", plugins=[plugin])
+    full, skipped = summed(plugin.lines)
+    assert (full.fault, full.where, full.runs, full.same, full.ok) == ("disk full", "blobs", 10, 5, False)
+    assert "one of them fails" in full.notes[0]
+    assert (skipped.where, skipped.runs, skipped.notes, skipped.ok) == ("PostgreSQL", 0, ("no PostgreSQL",), True)
