@@ -1,5 +1,5 @@
 """What our loop costs beside a bare pydantic-ai loop that makes the same calls, and what a kill half-way costs:
-`uv run python tests/bench/agent.py [PAPERS [IN_FLIGHT]]`.
+`uv run python -m tests.bench.agent [--papers 200] [--in-flight 64] [--rounds 3]`.
 
 Both loops read the papers of one generated conference through one fake server (another process), with the same
 instructions, messages, tools and answers, by turns. Ours adds the link check, the prompt, the gate, the account, and
@@ -12,7 +12,6 @@ import asyncio
 import multiprocessing
 import os
 import resource
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,26 +22,24 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+from pydantic_ai import Agent, Tool, ToolOutput
 
-from pydantic_ai import Agent, Tool, ToolOutput  # noqa: E402
-
-from classifiers import pool, prompt  # noqa: E402
-from classifiers.agent import OUTPUT, run_episode  # noqa: E402
-from classifiers.linkcheck import check  # noqa: E402
-from classifiers.models import Classifier, Way, model_for  # noqa: E402
-from classifiers.toolbox import TOOLS, Desk, Limits, PaperInput  # noqa: E402
-from classifiers.turns import RecordedTurns  # noqa: E402
-from pipeline.answers import Answer  # noqa: E402
-from pipeline.editions import LanguageModel  # noqa: E402
-from pipeline.offline.content import whole  # noqa: E402
-from pipeline.offline.generated import load_generated, write_generated  # noqa: E402
-from pipeline.paper import NoPaper, read  # noqa: E402
-from pipeline.record import Record  # noqa: E402
-from pipeline.store import Store  # noqa: E402
-from tests.classifiers.fake_openai import Say, serving, turns  # noqa: E402
-from tests.classifiers.toys import FakeProbes  # noqa: E402
+from classifiers import pool, prompt
+from classifiers.agent import OUTPUT, run_episode
+from classifiers.linkcheck import check
+from classifiers.models import Classifier, Way, model_for
+from classifiers.toolbox import TOOLS, Desk, Limits, PaperInput
+from classifiers.turns import RecordedTurns
+from pipeline.answers import Answer
+from pipeline.editions import LanguageModel
+from pipeline.offline.content import whole
+from pipeline.offline.generated import load_generated, write_generated
+from pipeline.paper import NoPaper, read
+from pipeline.record import Record
+from pipeline.store import Store
+from tests.bench.telling import Row, options, tell
+from tests.classifiers.fake_openai import Say, serving, turns
+from tests.classifiers.toys import FakeProbes
 
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("github_search_repositories", {"query": "the method by name"}),
@@ -63,7 +60,7 @@ ANSWER: dict[str, Any] = {
     "verified_links": {"paper_or_project": [], "code": [], "dataset": [], "weights": []},
     "training": "none",
 }
-MODEL, ROUNDS = "MiniMax-M2.7", int(os.environ.get("ROUNDS", "3"))
+MODEL = "MiniMax-M2.7"
 
 
 def script(told: dict[str, Any]) -> Say:
@@ -230,34 +227,49 @@ def resident() -> float:
     return pages * resource.getpagesize() / 1e6
 
 
-def main(papers: int, in_flight: int) -> None:
+def overhead(papers: int, in_flight: int, rounds: int) -> Row:
+    """CPU of our loop as a ratio to the bare loop's: the median of so many turns."""
     with TemporaryDirectory() as name, server() as up:
         folder = Path(name)
         given = conference(folder / "world", papers)
         told = messages_of(given)
-        print(f"{len(given)} papers, {in_flight} in flight, {len(CALLS) + 1} turns each")
         asyncio.run(ours(given[:8], up.url, Store(folder / "warm"), in_flight))
         asyncio.run(bare(given[:8], told, up.url, in_flight))
-        ratios = []
-        for turn in range(ROUNDS):
-            began, wall, before = time.process_time(), time.perf_counter(), resident()
+        turns_: list[tuple[float, float, float, float]] = []
+        before = resident()
+        for turn in range(rounds):
+            began, wall = time.process_time(), time.perf_counter()
             ends = asyncio.run(ours(given, up.url, Store(folder / f"store{turn}"), in_flight))
-            mine, mine_wall, after = time.process_time() - began, time.perf_counter() - wall, resident()
+            mine, mine_wall = time.process_time() - began, time.perf_counter() - wall
             assert ends == ["natural"] * len(given), ends
             began, wall = time.process_time(), time.perf_counter()
             asyncio.run(bare(given, told, up.url, in_flight))
-            theirs, theirs_wall = time.process_time() - began, time.perf_counter() - wall
-            ratios.append(mine / theirs)
-            print(
-                f"ours {mine:.2f} s CPU {mine_wall:.2f} s wall   bare {theirs:.2f} s CPU {theirs_wall:.2f} s wall   "
-                f"ratio {ratios[-1]:.2f} CPU {mine_wall / theirs_wall:.2f} wall   memory {before:.0f}-{after:.0f} MB"
-            )
-        print(f"loop overhead: {median(ratios):.2f} times the bare loop")
+            turns_.append((mine, time.process_time() - began, mine_wall, time.perf_counter() - wall))
+        return {
+            "bench": "agent",
+            "case": f"{len(given)} papers, {in_flight} in flight, {len(CALLS) + 1} turns each",
+            "ours_cpu_seconds": median(t[0] for t in turns_),
+            "bare_cpu_seconds": median(t[1] for t in turns_),
+            "to_bare_times": median(t[0] / t[1] for t in turns_),
+            "to_bare_wall_times": median(t[2] / t[3] for t in turns_),
+            "grown_mb": resident() - before,
+        }
+
+
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument("--papers", type=int, default=200)
+    parser.add_argument("--in-flight", type=int, default=64)
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    papers, rounds = (10, 1) if given.quick else (given.papers, given.rounds)
+    rows = [overhead(papers, given.in_flight, rounds)]
     with TemporaryDirectory() as name:
-        print(kill := kill_half_way(Path(name), papers, in_flight))
-        print(f"after a kill half-way {kill.paid_twice} recorded turns were paid for twice, and {kill.lost} in flight")
+        kill = kill_half_way(Path(name), papers, given.in_flight)
+    told = {"answered": kill.answered, "kept": kill.kept, "paid_twice": kill.paid_twice, "lost_in_flight": kill.lost}
+    tell([*rows, {"bench": "agent", "case": "killed half-way, run again", **told}], given.out)
 
 
 if __name__ == "__main__":
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200, int(sys.argv[2]) if len(sys.argv) > 2 else 64)
+    main()

@@ -1,4 +1,4 @@
-"""How much shorter our first message is than the published one, paper by paper: `uv run python tests/bench/prompt.py`.
+"""How much shorter our first message is than the published one, paper by paper: `uv run python -m tests.bench.prompt`.
 
 Tokens by the fixed rule of `classifiers.prompt.tokens` (no tokenizer, no network). Two published prompts are counted:
 as this project can send it (`prompt = "published"`: rendered text and all LaTeX), and with the LaTeX alone, which is
@@ -8,19 +8,17 @@ lists every link with what the link check said, here that nobody answered.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from statistics import median
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from classifiers import prompt  # noqa: E402
-from classifiers.linkcheck import check  # noqa: E402
-from classifiers.toolbox import Desk, Limits, PaperInput  # noqa: E402
-from pipeline.editions import LanguageModel  # noqa: E402
-from pipeline.paper import NoPaper, read  # noqa: E402
-from tests.classifiers.toys import FakeProbes  # noqa: E402
+from classifiers import prompt
+from classifiers.linkcheck import check
+from classifiers.toolbox import Desk, Limits, PaperInput
+from pipeline.editions import LanguageModel
+from pipeline.paper import NoPaper, read
+from tests.bench.reader import CORPORA
+from tests.bench.telling import Row, options, tell
+from tests.classifiers.toys import FakeProbes
 
 PUBLISHED_INSTRUCTIONS = 25_019 // 4
 """Tokens: their prompt's characters by the usual four a token, as their text is not ours to count."""
@@ -42,9 +40,9 @@ def measure(folder: Path, room: int) -> tuple[int, int, int, int, tuple[str, ...
     return told + prompt.tokens(ours.text), theirs, bare, told + prompt.tokens(whole.text), ours.cut
 
 
-def main(papers: Path, room: int) -> None:
+def measured(corpus: str, papers: Path, room: int) -> Row:
+    """Shares are of the published prompt (`published_share`) and of its LaTeX alone, by the median paper and summed."""
     ratios, bares, sums = [], [], [0, 0, 0]
-    print(f"{'paper':30} {'ours':>7} {'publ.':>7} {'LaTeX':>7} {'uncut':>7}  ours/publ. ours/LaTeX  left out")
     for folder in sorted(papers.iterdir()):
         try:
             ours, theirs, bare, whole, cut = measure(folder, room)
@@ -53,16 +51,27 @@ def main(papers: Path, room: int) -> None:
         ratios.append(ours / theirs)
         bares.append(ours / bare)
         sums = [a + b for a, b in zip(sums, (ours, theirs, bare), strict=True)]
-        print(
-            f"{folder.name:30} {ours:7} {theirs:7} {bare:7} {whole:7}  {ratios[-1]:9.0%} {bares[-1]:10.0%}  "
-            f"{'; '.join(cut)[:90]}"
-        )
-    told = f"{median(ratios):.0%} of the published prompt, {median(bares):.0%} of its LaTeX alone"
-    print(f"median {told}; room {room} tokens")
-    print(f"all papers together: {sums[0] / sums[1]:.0%} and {sums[0] / sums[2]:.0%}")
-    print(f"at most 40 %: {sum(r <= 0.4 for r in ratios)} of {len(ratios)} papers")
+        print(f"{folder.name:30} {ours:7} {theirs:7} {bare:7} {whole:7}  {'; '.join(cut)[:90]}")
+    return {
+        "bench": "prompt",
+        "case": corpus,
+        "papers": len(ratios),
+        "room": room,
+        "median_of_published_share": median(ratios),
+        "median_of_its_latex_share": median(bares),
+        "all_of_published_share": sums[0] / sums[1],
+        "all_of_its_latex_share": sums[0] / sums[2],
+    }
+
+
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument("--room", type=int, default=LanguageModel().max_prompt_tokens, help="tokens")
+    given = parser.parse_args()
+    there = [(corpus, folder) for corpus, folder in CORPORA.items() if folder.is_dir()]
+    print(f"{'paper':30} {'ours':>7} {'publ.':>7} {'LaTeX':>7} {'uncut':>7}  left out")
+    tell([measured(*one, given.room) for one in (there[-1:] if given.quick else there[:1])], given.out)
 
 
 if __name__ == "__main__":
-    default = LanguageModel().max_prompt_tokens
-    main(ROOT.parent / "shared" / "realworld" / "papers", int(sys.argv[1]) if len(sys.argv) > 1 else default)
+    main()

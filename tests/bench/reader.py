@@ -1,6 +1,6 @@
 """Our reader beside pandoc, pylatexenc and plasTeX, in one run over the same papers.
 
-``uv run --with pypandoc_binary --with pylatexenc --with plasTeX python tests/bench/reader.py [--repeat 3]``
+`uv run --group bench python -m tests.bench.reader [--repeat 3] [--only ours pandoc]`
 
 Ours starts from the bundle as submitted: it finds the main file, follows ``\\input``, reads links, tables, figures and
 references as well ("and compute": its compute statements too). The others get one file, the main one with all that it
@@ -14,25 +14,22 @@ as often as it occurs. pylatexenc has no tables, so its whole text counts. Nothi
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import multiprocessing
 import multiprocessing.connection
 import re
 import statistics
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pipeline.paper import NoPaper, read
+from pipeline.paper.bundle import Bundle, choose_main
+from tests.bench.telling import Row, options, tell
+
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from pipeline.paper import NoPaper, read  # noqa: E402
-from pipeline.paper.bundle import Bundle, choose_main  # noqa: E402
-
 CORPORA = {
     "real papers": ROOT.parent / "shared" / "realworld" / "papers",
     "sample world": ROOT / "data" / "offline" / "sample-2025" / "papers",
@@ -214,49 +211,59 @@ def run(name: str, papers: list[Job], repeat: int) -> Score:
     return score
 
 
-def report(corpus: str, papers: list[Job], scores: dict[str, Score]) -> None:
+def rows_of(corpus: str, papers: list[Job], scores: dict[str, Score]) -> list[Row]:
+    """`to_ours_times`: the medians' ratio on the papers it completed; ours takes `ours_there_ms` on those."""
     wanted = {job.name: table_numbers(job.flat) for job in papers}
     total = sum(sum(c.values()) for c in wanted.values())
-    print(f"\n{corpus}: {len(papers)} papers, {total:,} decimal numbers in their tables\n")
-    print(f"{'':12}{'failed':>8}{'median':>10}{'total':>10}{'ours there':>12}{'ratio':>8}{'table numbers kept':>22}")
     mine = scores["ours"].seconds
+    rows: list[Row] = []
     for name, score in scores.items():
         both = [n for n in score.seconds if n in mine]
-        median = statistics.median(score.seconds.values()) if score.seconds else float("nan")
-        there = statistics.median(mine[n] for n in both) if both else float("nan")
-        pair = statistics.median(score.seconds[n] for n in both) / there if both else float("nan")
+        there = statistics.median(mine[n] for n in both) if both else None
+        median = statistics.median(score.seconds.values()) if score.seconds else None
+        pair = statistics.median(score.seconds[n] for n in both) if both else None
         kept = sum(sum((score.numbers[n] & wanted[n]).values()) for n in score.numbers)
-        share = f"{kept:,} ({kept / total:.1%})" if total else "none to keep"
-        print(
-            f"{name:12}{len(score.failed):>8}{median * 1e3:>7.1f} ms{sum(score.seconds.values()):>8.1f} s"
-            f"{there * 1e3:>9.1f} ms{pair:>7.1f}x{share:>22}"
+        rows.append(
+            {
+                "bench": "reader",
+                "case": corpus,
+                "who": name,
+                "papers": len(papers),
+                "failed": len(score.failed),
+                "median_ms": median and 1000 * median,
+                "total_seconds": sum(score.seconds.values()),
+                "ours_there_ms": there and 1000 * there,
+                "to_ours_times": pair / there if pair is not None and there else None,
+                "table_numbers": total,
+                "kept_share": kept / total if total else None,
+            }
         )
-    for name, score in scores.items():
         for paper, cause in list(score.failed.items())[:SHOWN]:
             print(f"  {name} failed on {paper}: {cause}")
-        if len(score.failed) > SHOWN:
-            print(f"  {name} failed on {len(score.failed) - SHOWN} more")
+    return rows
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    options.add_argument("--repeat", type=int, default=3)
-    options.add_argument("--only", nargs="*", choices=CONTENDERS, default=list(CONTENDERS))
-    given = options.parse_args()
+    parser = options(__doc__)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--only", nargs="*", choices=CONTENDERS, default=list(CONTENDERS))
+    given = parser.parse_args()
     present = [name for name, (_, module) in CONTENDERS.items() if module == "pipeline"]
     for name, (_, module) in CONTENDERS.items():
         if name not in present and name in given.only:
             if importlib.util.find_spec(module) is None:
-                print(f"{name} is not installed: skipped")
+                print(f"{name} is not installed (uv sync --group bench): skipped")
             else:
                 present.append(name)
-    print("times: fastest of", given.repeat, "per paper; 'ours there' and 'ratio': on the papers the peer completed")
-    for corpus, folder in CORPORA.items():
+    rows: list[Row] = []
+    for corpus, folder in list(CORPORA.items())[-1 if given.quick else 0 :]:
         if not folder.is_dir():
             print(f"{corpus}: not here ({folder}): skipped")
             continue
-        papers = list(jobs(folder))
-        report(corpus, papers, {name: run(name, papers, given.repeat) for name in present})
+        papers = list(jobs(folder))[: 4 if given.quick else None]
+        repeat = 1 if given.quick else given.repeat
+        rows += rows_of(corpus, papers, {name: run(name, papers, repeat) for name in present})
+    tell(rows, given.out)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the recorder itself costs: `PYTHONPATH=. python tests/bench/recorder.py [ASKS]` (1,000 by default).
+"""What the recorder itself costs: `uv run python -m tests.bench.recorder [--asks 1000]`.
 
 CPU milliseconds of one new question (lane, lease, sighting, traffic, blob) and of one that the record answers, over
 SQLite in a folder and over a transport that answers at once.
@@ -6,7 +6,6 @@ SQLite in a folder and over a transport that answers at once.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
 from datetime import UTC, datetime
@@ -17,10 +16,14 @@ import httpx2
 from pipeline.sources.clocks import SimulatedClock
 from pipeline.sources.recorder import Recorder
 from pipeline.store import Store
+from tests.bench.telling import Row, options, tell
 
 
 def main() -> None:
-    asks = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    parser = options(__doc__)
+    parser.add_argument("--asks", type=int, default=1000)
+    given = parser.parse_args()
+    asks, rows = 100 if given.quick else given.asks, list[Row]()
     transport = httpx2.MockTransport(lambda request: httpx2.Response(200, json={"url": str(request.url)}))
     with tempfile.TemporaryDirectory() as folder:
         clock = SimulatedClock(datetime(2025, 12, 1, tzinfo=UTC))
@@ -30,7 +33,9 @@ def main() -> None:
             for number in range(asks):
                 recorder.ask("GET", f"https://api.github.com/repos/someone/{number}")
             spent, wall = time.process_time() - cpu, time.perf_counter() - began
-            print(f"{what:<18}{spent / asks * 1e3:8.2f} ms CPU {wall / asks * 1e3:8.2f} ms wall a question")
+            told = {"asks": asks, "cpu_ms": spent / asks * 1e3, "wall_ms": wall / asks * 1e3}
+            rows.append({"bench": "recorder", "case": f"a question, {what}", **told})
+    tell(rows, given.out)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How long a conference takes to find in a snapshot of arXiv's metadata.
 
-    uv run python -m tests.bench.snapshot 300000 3700
+    uv run python -m tests.bench.snapshot [--papers 300000] [--wanted 3700]
 
 writes a made-up snapshot of so many papers by people with common names, and looks for so many titles in it, of which
 two in five are renamed and one in five is not there.
@@ -11,13 +11,13 @@ from __future__ import annotations
 import json
 import random
 import resource
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 from pipeline.corpus import IndexEntry, found_among
 from pipeline.sources.arxiv_snapshot import candidates
+from tests.bench.telling import options, tell
 
 LETTERS = "bcdfgklmnprstvwz"
 SOUNDS = [a + b for a in LETTERS for b in ("a", "e", "i", "o", "u", "ang", "ing")]
@@ -26,7 +26,7 @@ GIVEN = [f"{letter}ei" for letter in LETTERS]
 WORDS = [a + b for a in SOUNDS for b in SOUNDS[:40]]
 
 
-def main(papers: int, wanted: int) -> None:
+def measured(papers: int, wanted: int) -> dict[str, object]:
     rng = random.Random(7)
 
     def title() -> list[str]:
@@ -55,8 +55,17 @@ def main(papers: int, wanted: int) -> None:
         size = path.stat().st_size / 1e6
     hits = sum(found_among(e, found[e.key]).outcome == "found" for e in entries)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{papers} papers ({size:.0f} MB), {wanted} looked for, {hits} found: {seconds:.1f} s, peak {peak:.0f} MB")
+    told = {"looked_for": wanted, "found": hits, "seconds": seconds, "peak_mb": peak}
+    return {"bench": "snapshot", "case": f"{papers:,} papers ({size:.0f} MB)", **told}
+
+
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument("--papers", type=int, default=300_000)
+    parser.add_argument("--wanted", type=int, default=3_700)
+    given = parser.parse_args()
+    tell([measured(2_000, 50) if given.quick else measured(given.papers, given.wanted)], given.out)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main()
