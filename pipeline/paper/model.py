@@ -88,7 +88,7 @@ class Cell:
     percent: bool
     row: int
     column: int
-    rowspan: int
+    rowspan: int  # below zero where it spans upwards from its row, as \multirow has it
     colspan: int
 
 

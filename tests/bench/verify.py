@@ -70,8 +70,8 @@ print(json.dumps(told))
 
 
 def timed(command: list[str]) -> tuple[float, float, float]:
-    """Seconds, seconds of processor time and peak megabytes of a process that has to succeed. A small process starts it:
-    a new process counts the memory of the one that it was forked from."""
+    """Seconds, seconds of processor time and peak megabytes of a process that has to succeed. A small process starts
+    it: a new process counts the memory of the one that it was forked from."""
     small = [sys.executable, "-I", "-S", "-c", LAUNCH, *command]
     ran = subprocess.run(small, env=environment(Path.cwd()), stdout=subprocess.PIPE, text=True, check=True)
     code, seconds, cpu, peak = json.loads(ran.stdout)

@@ -106,7 +106,8 @@ def whole(table: Table) -> None:
         for k, cell in enumerate(row):
             if cell is None:
                 continue
-            assert cell.row <= r < cell.row + cell.rowspan, (r, k, cell)
+            down = cell.rowspan if cell.rowspan > 0 else 1  # a negative one spans upwards from where it is written
+            assert cell.row - max(0, -cell.rowspan - 1) <= r < cell.row + down, (r, k, cell)
             assert cell.column <= k < cell.column + cell.colspan, (r, k, cell)
             assert cell.value is None or math.isfinite(cell.value), cell
             assert cell.uncertainty is None or (math.isfinite(cell.uncertainty) and cell.uncertainty >= 0), cell
