@@ -3,10 +3,12 @@ an environment of its own, with the locked packages and no network, releases wha
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tarfile
@@ -24,6 +26,8 @@ from tests.e2e.tiny import ROOT
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheel")]
 
 OURS = ("pipeline", "classifiers", "audit_ui", "assets")
+FILES = ("README.md", "CHANGELOG.md", "LICENSE", "pyproject.toml", "uv.lock", ".gitignore")
+LEFTOVERS = ("data/store/record.sqlite", "pipeline/__pycache__/row.cpython-311.pyc", "data/editions/__pycache__/a.pyc")
 DATA = ("editions", "reference", "offline")
 PLANTED = "planted-4711"
 """Part of every key and password in the environment that builds the wheel and runs it."""
@@ -33,15 +37,15 @@ SECRETS = {name: f"{name.lower()}-{PLANTED}" for name in KEYS}
 TELL = ROOT / "tests" / "supply" / "alone.py"
 
 
-def uv(*arguments: str, **variables: str) -> None:
-    """uv, from what it has fetched before: the very files that the lock names."""
+def uv(tree: Path, *arguments: str, **variables: str) -> None:
+    """uv on a checkout, from what it has fetched before: the very files that the lock names."""
     place = os.environ.get("UV") or shutil.which("uv")
     if not place:
         pytest.skip("uv is not on this machine")
     kept = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "SOURCE_DATE_EPOCH")}
     said = subprocess.run(
         [place, *arguments, "--offline", "--quiet"],
-        cwd=ROOT, env=kept | SECRETS | variables, capture_output=True, text=True, check=False,
+        cwd=tree, env=kept | SECRETS | variables, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if "network was disabled" in said.stderr.lower() or "not found in the cache" in said.stderr.lower():
         pytest.skip(f"uv has not fetched what this needs: {said.stderr.strip().splitlines()[-1]}")
@@ -50,8 +54,10 @@ def uv(*arguments: str, **variables: str) -> None:
 
 @dataclass(frozen=True)
 class Built:
-    """The source distribution, the wheel made from it, and the wheel made from the checkout."""
+    """The checkout as it was, the source distribution, the wheel made from that, and the wheel made from the checkout
+    with other file modes."""
 
+    tree: Path
     sdist: Path
     wheel: Path
     direct: Path
@@ -68,20 +74,33 @@ class Built:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    one, other = tmp_path_factory.mktemp("sdist"), tmp_path_factory.mktemp("direct")
+    tree, one, other = (tmp_path_factory.mktemp(name) for name in ("tree", "sdist", "direct"))
+    for name in (*OURS, "data", "docs", "tests", ".ci"):
+        shutil.copytree(
+            ROOT / name,
+            tree / name,
+            ignore=lambda place, _: ["__pycache__", *(["store"] if Path(place) == ROOT / "data" else [])],
+        )
+    for left in LEFTOVERS:  # what a checkout that was worked in has
+        (tree / left).parent.mkdir(parents=True)
+        (tree / left).write_text("left over", encoding="utf-8")
+    for name in FILES:
+        shutil.copy(ROOT / name, tree)
     pinned = ("--build-constraints", ".ci/build-constraints.txt", "--require-hashes")
-    uv("build", *pinned, "-o", str(one))
-    uv("build", *pinned, "--wheel", "-o", str(other))
+    uv(tree, "build", *pinned, "-o", str(one))
+    for path in tree.rglob("*"):
+        path.chmod(path.stat().st_mode ^ stat.S_IWGRP)
+    uv(tree, "build", *pinned, "--wheel", "-o", str(other))
     (sdist,), (wheel,), (direct,) = one.glob("*.tar.gz"), one.glob("*.whl"), other.glob("*.whl")
-    return Built(sdist, wheel, direct)
+    return Built(tree, sdist, wheel, direct)
 
 
 def test_the_wheel_holds_our_code_and_data_and_nothing_else(built: Built) -> None:
     expected = {}
     for source, target in [(one, one) for one in OURS] + [(f"data/{one}", f"pipeline/_data/{one}") for one in DATA]:
-        for path in (ROOT / source).rglob("*"):
-            if path.is_file() and "__pycache__" not in path.parts:
-                expected[f"{target}/{path.relative_to(ROOT / source).as_posix()}"] = path.read_bytes()
+        for path in (built.tree / source).rglob("*"):
+            if path.is_file() and path.relative_to(built.tree).as_posix() not in LEFTOVERS:
+                expected[f"{target}/{path.relative_to(built.tree / source).as_posix()}"] = path.read_bytes()
     files = built.files()
     own = {name: data for name, data in files.items() if ".dist-info/" not in name}
     assert sorted(own) == sorted(expected)
@@ -94,14 +113,12 @@ def test_the_source_holds_what_a_reader_and_a_builder_need_and_no_leftovers(buil
     names = set(built.sources())
     assert {"pyproject.toml", "uv.lock", "LICENSE", "README.md", "CHANGELOG.md", "docs/licences.md"} <= names
     assert {"tests/supply/test_wheel.py", "data/editions/sample-2025.toml", "audit_ui/static/htmx.LICENSE"} <= names
-    files = {"README.md", "CHANGELOG.md", "LICENSE", "PKG-INFO", "pyproject.toml", "uv.lock", ".gitignore"}
-    assert {name.split("/")[0] for name in names} == {*OURS, "data", "docs", "tests", *files}
-    left = [name for name in names if name.startswith("data/store") or "__pycache__" in name or name.endswith(".pyc")]
-    assert left == []
+    assert {name.split("/")[0] for name in names} == {*OURS, "data", "docs", "tests", "PKG-INFO", *FILES}
+    assert not names & set(LEFTOVERS)
 
 
 def test_nothing_of_the_machine_is_in_what_it_built(built: Built) -> None:
-    machine = {str(ROOT), str(Path.home()) + "/", PLANTED}
+    machine = {str(ROOT), str(built.tree), str(Path.home()) + "/", PLANTED}
     machine |= {value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_")) and "/" in value[1:]}
     for packed in (built.files(), built.sources()):
         assert len(packed) > 300
@@ -146,37 +163,43 @@ class Ran:
         return release
 
 
-def isolating() -> list[str]:
+@functools.cache
+def isolating() -> tuple[str, ...]:
     """The words before a command that leave it alone on this machine, or none where that is not allowed."""
-    for command in (["unshare", "-n"], ["unshare", "-r", "-n"]):
-        if (
-            shutil.which("unshare")
-            and subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0
-        ):
-            return command
-    return []
+    for words in (("unshare", "-n"), ("unshare", "-r", "-n")):
+        if shutil.which(words[0]) and not subprocess.run([*words, "true"], capture_output=True, check=False).returncode:
+            return words
+    return ()
+
+
+def reclaim(folder: Path, *arguments: str) -> tuple[int, str, dict[str, int] | None]:
+    """The command of the clean environment: its exit code, all it said, and what was counted where it ran alone."""
+    alone, told = isolating(), folder / "told.json"
+    counted = [*alone, sys.executable, str(TELL), str(told)] if alone else []
+    places = {"HOME": str(folder / "home"), "TMPDIR": str(folder / "temporary")}
+    said = subprocess.run(
+        [*counted, str(folder / "env" / "bin" / "reclaim"), *arguments],
+        cwd=folder / "here",
+        env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", **SECRETS, **places},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=500,
+    )
+    return said.returncode, said.stdout + said.stderr, json.loads(told.read_text()) if alone else None
 
 
 @pytest.fixture(scope="module")
 def ran(built: Built, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Ran:
     folder = tmp_path_factory.mktemp("clean")
-    uv("sync", "--frozen", "--no-dev", "--no-install-project", UV_PROJECT_ENVIRONMENT=str(folder / "env"))
-    uv("pip", "install", "--no-deps", "--python", str(folder / "env" / "bin" / "python"), str(built.wheel))
+    uv(built.tree, "sync", "--frozen", "--no-dev", "--no-install-project", UV_PROJECT_ENVIRONMENT=str(folder / "env"))
+    uv(built.tree, "pip", "install", "--no-deps", "--python", str(folder / "env" / "bin" / "python"), str(built.wheel))
     for name in ("here", "home", "temporary"):
         (folder / name).mkdir()
-    alone = isolating()
-    if not alone and request.config.getoption("--require-services"):
+    if not isolating() and request.config.getoption("--require-services"):
         pytest.fail("no network namespace can be made here (unshare -n)")
-    counted = [*alone, sys.executable, str(TELL), str(folder / "told.json")] if alone else []
-    said = subprocess.run(
-        [*counted, str(folder / "env" / "bin" / "reclaim"), "build"],
-        cwd=folder / "here",
-        env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "HOME": str(folder / "home"), **SECRETS,
-             "TMPDIR": str(folder / "temporary")},
-        capture_output=True, text=True, check=False, timeout=400,
-    )  # fmt: skip
-    told = json.loads((folder / "told.json").read_text()) if alone else None
-    return Ran(said.returncode, said.stdout + said.stderr, folder, told)
+    code, said, told = reclaim(folder, "build")
+    return Ran(code, said, folder, told)
 
 
 def test_the_installed_wheel_releases_the_sample(ran: Ran) -> None:
@@ -204,6 +227,14 @@ def test_a_build_of_the_sample_reaches_loopback_alone(ran: Ran) -> None:
         pytest.skip("no network namespace can be made here (unshare -n)")
     assert ran.told["tcp"] > 10  # it did ask, and those it asked are on loopback
     assert (ran.told["no_route"], ran.told["udp"]) == (0, 0)
+
+
+def test_checking_a_release_asks_nobody(ran: Ran) -> None:
+    code, said, told = reclaim(ran.folder, "verify", str(ran.release))
+    assert code == 0, said
+    if told is None:
+        pytest.skip("no network namespace can be made here (unshare -n)")
+    assert told == {"no_route": 0, "udp": 0, "tcp": 0}
 
 
 def test_a_build_leaves_nothing_outside_its_store_but_the_list_of_fonts(ran: Ran) -> None:
