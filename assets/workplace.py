@@ -26,7 +26,7 @@ from pipeline.editions import Edition, EditionError
 from pipeline.evidence import digest
 from pipeline.files import json_object, write
 from pipeline.record import Record
-from pipeline.store import Store, StoreError
+from pipeline.store import Store
 
 if TYPE_CHECKING:
     from classifiers.budget import Purse, Stopped

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
 import time
 from collections.abc import Callable
 from functools import wraps
@@ -112,7 +113,12 @@ def _sqlite(url: str) -> sa.Engine:
     database = sa.make_url(url).database
     place = Path(database) if database else None
     if place is not None and place.is_file() and not os.access(place.parent, os.W_OK):
-        return sa.create_engine(f"sqlite:///{_reading(place)}", connect_args={"timeout": 60, "uri": True})
+        read = _reading(place)
+
+        def opened() -> sqlite3.Connection:
+            return sqlite3.connect(read, uri=True, timeout=60, check_same_thread=False)
+
+        return sa.create_engine(url, creator=opened)
     engine = sa.create_engine(url, connect_args={"timeout": 60, "check_same_thread": False})
 
     @sa.event.listens_for(engine, "connect")
@@ -126,14 +132,14 @@ def _sqlite(url: str) -> sa.Engine:
 
 
 def _reading(place: Path) -> str:
-    """A SQLite file in a folder that cannot be written. What a killed process left beside it is read too, where that
-    can be without writing; else it would be a state that never was."""
+    """The address of a SQLite file in a folder that cannot be written. What a killed process left beside it is
+    read too, where that can be without writing; without it the file is a state of before."""
     log, shared = (place.with_name(place.name + end) for end in ("-wal", "-shm"))
     if not log.is_file() or not log.stat().st_size:
-        return f"file:{place}?immutable=1"
+        return f"{place.absolute().as_uri()}?immutable=1"
     if shared.is_file():
-        return f"file:{place}?mode=ro"
+        return f"{place.absolute().as_uri()}?mode=ro"
     raise StoreError(
-        f"database {place}: its last commits lie in {log.name}, and cannot be read without writing beside "
-        "it; make the folder writable once, or copy it to one that is"
+        f"database {place}: its last commits lie in {log.name}, which cannot be read without writing beside it; make "
+        "the folder writable once, or copy it to one that is"
     )
