@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tests.faults import matrix
 from tests.faults.campaigns import CAMPAIGNS
-from tests.faults.many import kills
+from tests.faults.many import kills, scenes_in
 
 TESTS = "tests"
 
@@ -36,7 +36,9 @@ def main() -> int:
     begun, lines = time.perf_counter(), []
     if kinds := [kind for kind in CAMPAIGNS if kind in wanted]:
         with tempfile.TemporaryDirectory(prefix="reclaim-faults-") as folder:
-            lines += kills(given.runs, given.seed, kinds, given.workers, Path(folder))
+            scenes = scenes_in(Path(folder))
+            print(f"{time.strftime('%X')} the scenes are set", file=sys.stderr, flush=True)
+            lines += kills(given.runs, given.seed, kinds, given.workers, scenes, Path(folder))
     if TESTS in wanted:
         with contextlib.redirect_stdout(sys.stderr):
             lines += matrix.marked(["--require-services"] if given.require_services else [])

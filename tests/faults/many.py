@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 
 from tests.e2e import tiny
@@ -49,21 +50,26 @@ def once(kind: type[Campaign], kill: Kill, scenes: Scenes, folder: Path) -> Line
     return replace(line, same=int(not notes), lost=outcome.lost, seconds=seconds, notes=notes)
 
 
-def kills(runs: int, seed: int, kinds: Sequence[str], workers: int, folder: Path) -> list[Line]:
-    scenes = scenes_in(folder)
-    print(f"{time.strftime('%X')} the scenes are set", file=sys.stderr, flush=True)
+def kills(runs: int, seed: int, kinds: Sequence[str], workers: int, scenes: Scenes, folder: Path) -> list[Line]:
+    """So many kills of these kinds, by as many processes as `workers`, which keep their things in `folder`."""
     counts = shared(runs, kinds)
     found = {kind: Line(fault="kill -9", where=kind.where) for kind in counts}
     forks = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=forks) as pool:
-        todo = {pool.submit(once, k, kill, scenes, folder): k for k, n in counts.items() for kill in draws(k, seed, n)}
+        # Of every kind from the beginning, so that whoever looks early sees some of each.
+        drawn = [
+            (n / count, kind, kill) for kind, count in counts.items() for n, kill in enumerate(draws(kind, seed, count))
+        ]
+        todo = {pool.submit(once, k, kill, scenes, folder): k for _, k, kill in sorted(drawn, key=itemgetter(0))}
         for number, done in enumerate(as_completed(todo), start=1):
-            found[todo[done]] += done.result()
+            line = done.result()
+            found[todo[done]] += line
             if number % 10 == 0:
                 bad = sum(line.runs - line.same for line in found.values())
                 told = f"{number} of {len(todo)} kills, {bad} ended otherwise"
-                told += "".join(f"\n  {note}" for line in found.values() for note in line.notes)
                 print(f"{time.strftime('%X')} {told}", file=sys.stderr, flush=True)
+            for note in line.notes:
+                print(f"{line.where}: {note}", file=sys.stderr, flush=True)
     return list(found.values())
 
 

@@ -118,8 +118,13 @@ def faults(found: Tiny, releases: dict[str, str], entries: list[Entry]) -> tuple
 
 def under_way(found: Tiny) -> dict[str, int]:
     """Runs that Dagster takes for unfinished, by status."""
+    return {status: count for status, count in statuses(found).items() if status in UNDER_WAY}
+
+
+def statuses(found: Tiny) -> dict[str, int]:
+    """How many runs of each status Dagster knows."""
     engine = sa.create_engine(f"sqlite:///{found.root / 'dagster' / 'history' / 'runs.db'}")
     with engine.connect() as connection:
         rows = connection.execute(sa.text("select status, count(*) from runs group by status")).all()
     engine.dispose()
-    return {status: count for status, count in rows if status in UNDER_WAY}
+    return {str(status): int(count) for status, count in rows}
