@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -20,6 +21,8 @@ from pipeline.files import StoreError, write
 
 if TYPE_CHECKING:
     from dagster import DagsterInstance
+
+    from pipeline.store import Store
 
 Name = Literal["released", "blocked", "out of budget", "waiting for people", "paused"]
 EXIT: dict[Name, int] = {"released": 0, "blocked": 3, "out of budget": 4, "waiting for people": 5, "paused": 6}
@@ -235,3 +238,12 @@ def bury_dead_runs(home: DagsterInstance, edition: str) -> None:
         # What a sensor or a person asked for and nobody began yet is launched by the daemon.
         if run.status is not status.NOT_STARTED or "reclaim/build" in run.tags:
             home.report_run_failed(run, "whoever ran this was killed")
+
+
+def bury_all_dead_runs(home: DagsterInstance, store: Store) -> None:
+    """The same for every edition that nobody holds, before Dagster is served: its sensors wait for runs under way."""
+    from assets.shop import EDITIONS
+
+    for edition in home.get_dynamic_partitions(str(EDITIONS.name)):
+        with suppress(StoreError), store.lock(edition):
+            bury_dead_runs(home, edition)

@@ -185,9 +185,10 @@ def command(arguments: argparse.Namespace) -> int:
 
 
 def _dagster(root: Path, port: int, audit_page: str) -> subprocess.Popen[bytes]:
-    from assets.build import instance
+    from assets.build import bury_all_dead_runs, instance
 
-    instance(root / "dagster").dispose()
+    with instance(root / "dagster") as home:
+        bury_all_dead_runs(home, Store.open(root))
     workspace = str(root / "dagster" / "workspace.yaml")
     command = [sys.executable, "-m", "dagster", "dev", "-w", workspace, "-h", "127.0.0.1", "-p", str(port)]
     environment = {**os.environ, "RECLAIM_STORE": str(root), "RECLAIM_AUDIT_PAGE": audit_page}

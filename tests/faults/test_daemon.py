@@ -85,3 +85,23 @@ def test_a_run_whose_daemon_was_killed_is_finished_by_a_build_and_shown_as_faile
 
 def tables(made: Tiny) -> set[str]:
     return set(sa.inspect(made.store.engine).get_table_names())
+
+
+@pytest.mark.slow
+def test_dagster_is_served_without_dead_runs_and_with_those_that_somebody_works_on(copy: Tiny) -> None:
+    import dagster as dg
+
+    from assets.build import bury_all_dead_runs, instance
+    from assets.definitions import EDITIONS, Shop, build_defs
+
+    job = build_defs(Shop(root=copy.root)).resolve_implicit_global_asset_job_def()
+    with instance(copy.root / "dagster") as home:
+        home.add_dynamic_partitions(str(EDITIONS.name), ["dead", "held"])
+        started = [
+            home.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED, tags={"dagster/partition": edition}).run_id
+            for edition in ("dead", "held")
+        ]
+        with copy.store.lock("held"):
+            bury_all_dead_runs(home, copy.store)
+        found = [home.get_run_by_id(id_) for id_ in started]
+        assert [run and run.status for run in found] == [dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.STARTED]
