@@ -60,13 +60,18 @@ _SIZES: Mapping[str, tuple[str, float]] = {
     "times": ("times", 1.0),
 }
 _NUMBER = r"[-+−–]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?"
+_UNIT = (
+    r"(?P<unit>%|×|x\b|(?!(?:vs|versus|against|compared|than|on|in|at|of|for|to|with|and|or|the|is|by|from|over|under"
+    r"|per|as|when|after|out|if)\b)[a-zA-Zµ]{1,7}\b)"
+)
+"""What stands behind a number and is no word of a sentence."""
 _VALUE = re.compile(
     rf"^\s*(?P<about>~|≈|about\s|approx\.?\s|approximately\s)?\s*(?P<number>{_NUMBER})\s*"
-    rf"(?:(?:\(\s*)?(?:\+/-|±|\+-|\\pm)\s*(?P<spread>{_NUMBER})\s*\)?\s*)?(?P<unit>%|×|x\b|[a-zA-Zµ]{{1,7}}\b)?(?P<rest>.*)$",
+    rf"(?:(?:\(\s*)?(?:\+/-|±|\+-|\\pm)\s*(?P<spread>{_NUMBER})\s*\)?\s*)?{_UNIT}?(?P<rest>.*)$",
     re.DOTALL,
 )
-_OPERATOR = re.compile(rf"(?P<op>>=|<=|≥|≤|>|<)\s*(?P<number>{_NUMBER})\s*(?P<unit>%|×|x\b)?")
-_RANGE = re.compile(rf"(?P<low>{_NUMBER})\s*%?\s*(?:-|–|—|to)\s*(?P<high>{_NUMBER})")
+_OPERATOR = re.compile(rf"(?P<op>>=|<=|≥|≤|>|<)\s*(?P<number>{_NUMBER})\s*{_UNIT}?")
+_RANGE = re.compile(rf"(?P<low>{_NUMBER})\s*%?\s*(?:-|–|—|to)\s*(?P<high>{_NUMBER})\s*{_UNIT}?")
 _VERSUS = re.compile(rf"\b(?:vs\.?|versus|against|compared (?:to|with))\s*(?:~|≈)?\s*(?P<number>{_NUMBER})")
 
 
@@ -208,14 +213,13 @@ def _printed_bar(match_target: Mapping[str, Any]) -> tuple[Bar | None, str]:
         ends = _RANGE.search(text)
         if ends is None or not _float(ends["low"]) < _float(ends["high"]):
             return None, "a range without two ends"
-        return Bar(
-            kind, "between", low=_float(ends["low"]), high=_float(ends["high"]), unit="%" if "%" in text else ""
-        ), ""
+        unit = _unit("%" if "%" in text else ends["unit"] or "", metric)
+        return Bar(kind, "between", low=_float(ends["low"]), high=_float(ends["high"]), unit=unit), ""
     if kind == "threshold":
         said = _OPERATOR.search(text)
         if said is not None:
             op = said["op"].replace("≥", ">=").replace("≤", "<=")
-            return Bar(kind, op, _float(said["number"]), unit=said["unit"] or ""), ""
+            return Bar(kind, op, _float(said["number"]), unit=_unit(said["unit"] or "", metric)), ""
     found = _VALUE.match(text)
     if found is None:
         return None, "prose, not a number"

@@ -379,3 +379,27 @@ def test_a_measured_value_that_is_no_number_is_refused_in_a_sentence(value: str)
     assert bar is not None
     with pytest.raises(ScoreError, match="is no finite number"):
         measured([value], bar)
+
+
+@pytest.mark.parametrize(
+    ("value", "metric", "kind", "op", "numbers", "unit"),
+    [
+        ("80.5 vs. 70", "accuracy", "direction", ">", (70.0, None), ""),
+        ("0.5 versus 0.6", "error", "direction", "<", (0.6, None), ""),
+        ("0.5 against 0.4", "accuracy", "direction", ">", (0.4, None), ""),
+        ("80.5 on CIFAR", "accuracy (%)", "point_estimate", "within", (80.5, None), "%"),
+        ("12.3 in total", "steps", "point_estimate", "within", (12.3, None), ""),
+        ("30.2 dB", "PSNR", "point_estimate", "within", (30.2, None), "dB"),
+        (">= 80 ms", "latency", "threshold", ">=", (80.0, None), "ms"),
+        ("<= 5", "error (%)", "threshold", "<=", (5.0, None), "%"),
+        ("1.5 to 2.5 ms", "latency", "range", "between", (1.5, 2.5), "ms"),
+        ("1.5 to 2.5 on average", "speed-up", "range", "between", (1.5, 2.5), ""),
+    ],
+)
+def test_a_unit_is_read_behind_every_kind_of_number_and_no_word_of_a_sentence_is_one(
+    value: str, metric: str, kind: str, op: str, numbers: tuple[float, float | None], unit: str
+):
+    bar, reason = published_bar({"value": value, "metric": metric, "match_bar_kind": kind})
+    assert bar is not None, reason
+    ends = (bar.low, bar.high) if bar.op == "between" else (bar.reference, None)
+    assert (bar.op, ends, bar.unit) == (op, numbers, unit)
