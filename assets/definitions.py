@@ -9,7 +9,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets import approvals, shards, watch
+from assets import approvals, orders, shards, watch
 from assets.report import requests_of
 from assets.shop import EDITIONS, Shop
 from assets.stages import Stage, code_of, prints, stages, stale
@@ -31,7 +31,7 @@ def build_defs(shop: Shop | None = None) -> dg.Definitions:
                 selection=dg.AssetSelection.groups(GROUP),
                 description="Every stage of one edition, from the index to the frozen release.",
             ),
-            shards.job_of(shards.cores(), "multiprocess"),
+            shards.job_of(orders.cores(), "multiprocess"),
             approvals.record_audit_decision,
             *watch.JOBS,
         ],

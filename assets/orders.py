@@ -7,7 +7,9 @@ refuses: the episodes would not be those that the build waits for.
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +24,7 @@ from assets import bundles, corpus, episodes
 from assets.episodes import Item
 from assets.workplace import Say, Workplace, opened
 from pipeline import editions
+from pipeline.editions import EditionError
 from pipeline.evidence import Json, canonical
 from pipeline.fingerprints import remember
 from pipeline.record import stamp, unstamp
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
     from classifiers.budget import Budget, Spent
 
 T = TypeVar("T")
+DASK = "dask:"
+MOST = 1_000
+"""Shares of one build: each is a step that Dagster keeps account of."""
 
 
 class OrderError(Exception):
@@ -100,6 +106,39 @@ def split(budget: Budget, spent: Spent, seconds: float, parts: int) -> Budget:
         seconds=None if budget.seconds is None else max(0.0, budget.seconds - seconds),
         usd=None if micro is None else micro / MICRO,
     )
+
+
+def division(work: Workplace) -> tuple[int, str]:
+    """In how many shares a build reads, and the executor: as given, or from RECLAIM_SHARDS and RECLAIM_EXECUTOR. Where
+    nothing is said, one a core if the processor is all that readings wait for. Raises EditionError for what is no such
+    thing.
+    """
+    text = work.environ.get("RECLAIM_SHARDS", "") if work.shards is None else str(work.shards)
+    executor = work.executor or work.environ.get("RECLAIM_EXECUTOR") or "multiprocess"
+    if executor not in ("in-process", "multiprocess") and not executor.startswith(f"{DASK}tcp://"):
+        raise EditionError(f"executor {executor!r}: give in-process, multiprocess or dask:tcp://HOST:PORT")
+    if executor.startswith(DASK):
+        _shared()
+    if text and not (text.isdecimal() and 1 <= int(text) <= MOST):
+        raise EditionError(f"shards: {text!r} is no number from 1 to {MOST}")
+    if text:
+        return int(text), executor
+    waits_for_processor = work.offline and work.edition.classifier.model == "embedded"
+    return (cores() if waits_for_processor else 1), executor
+
+
+def _shared() -> None:
+    """What workers on other machines need of the builder. Raises EditionError."""
+    if importlib.util.find_spec("dagster_dask") is None:
+        raise EditionError("executor dask needs the extra `machines`: pip install 'reclaim[machines,postgres]'")
+    shared = ("RECLAIM_DATABASE", "RECLAIM_BLOBS", "RECLAIM_DAGSTER_DATABASE")
+    if lacking := [name for name in shared if not os.environ.get(name)]:
+        raise EditionError(f"executor dask: {', '.join(lacking)} must name what all machines reach (see many-machines)")
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 # ------------------------------------------------------------------------------------------------------------- writing

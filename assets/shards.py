@@ -5,8 +5,7 @@ Ops pass nothing to each other, and append to what takes many writers. Classific
 shard did not do, it does itself, so that a release does not know how it was read.
 """
 
-import importlib.util
-import os
+import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,15 +14,14 @@ from typing import Any
 
 import dagster as dg
 
-from assets import orders
+from assets import episodes, orders
+from assets.episodes import Item
 from assets.shop import EDITIONS, Shop
+from assets.stages import prints, stale
 from assets.workplace import Workplace, store_root, to_stderr
-from pipeline.editions import EditionError
 
-DASK = "dask:"
 LEAST = 100
 """Papers that are worth a process of their own: to start one takes as long as to read some of them."""
-MOST = 1_000
 LOOKS = 5.0
 """Seconds between two looks at whether the run still wants its shards."""
 PRELOADED = (
@@ -58,7 +56,8 @@ def _executor(count: int, executor: str) -> dg.ExecutorDefinition:
         return dg.in_process_executor
     if executor == "multiprocess":
         forked = {"forkserver": {"preload_modules": list(PRELOADED)}}
-        return dg.multiprocess_executor.configured({"start_method": forked, "max_concurrent": count})
+        at_once = min(count, orders.cores())
+        return dg.multiprocess_executor.configured({"start_method": forked, "max_concurrent": at_once})
     from dagster_dask import dask_executor
 
     return dask_executor
@@ -75,9 +74,6 @@ def _shard(part: int, count: int) -> dg.OpDefinition:
     )
     def shard(context: dg.OpExecutionContext, shop: dg.ResourceParam[Shop]) -> None:
         """Read one share: what an order names, or else a part of this store's sample."""
-        import asyncio
-
-        from assets import episodes
 
         def say(line: str) -> None:
             context.log.info(line)
@@ -95,22 +91,20 @@ def _shard(part: int, count: int) -> dg.OpDefinition:
 @contextmanager
 def _share(
     context: dg.OpExecutionContext, shop: Shop, part: int, count: int, say: Any
-) -> Iterator[tuple[Workplace, list[orders.Item]]]:
+) -> Iterator[tuple[Workplace, list[Item]]]:
     told, root = context.op_config, shop.root or store_root()
     if told["order"]:
         with orders.at_work(told["order"], Path(told["store"]) if told["store"] else root, say) as found:
             yield found
         return
-    from assets import episodes
-    from assets.stages import prints, stale
-
     with shop.look(context.partition_key, say) as work:
         behind = [s.name for s in stale(work, prints(work)) if s.name in ("corpus", "bundles")]
         if behind:
             raise dg.Failure(f"{' and '.join(behind)} of {work.edition.name} must be materialized first")
         work.store.register(work.edition.name, work.edition.hash)
-        todo = [item for item in episodes.items(work) if episodes.recorded(work, item) is None]
-        yield work, orders.shares(todo, count)[part]
+        # Of all papers, read or not: shares that begin at other times must fit together.
+        mine = orders.shares(episodes.items(work), count)[part]
+        yield work, [item for item in mine if episodes.recorded(work, item) is None]
 
 
 @contextmanager
@@ -138,9 +132,7 @@ def fan_out(work: Workplace, home: dg.DagsterInstance) -> None:
     """Read what has no episode yet in shards, if that is wanted. The caller holds the edition's lock. Whatever goes
     wrong here is said and costs time alone, since classification reads what is lacking.
     """
-    from assets import episodes
-
-    count, executor = told(work)
+    count, executor = orders.division(work)
     if count == 1 or work.mode == "refresh":
         return
     items = episodes.items(work)
@@ -155,13 +147,13 @@ def fan_out(work: Workplace, home: dg.DagsterInstance) -> None:
     work.store.register(work.edition.name, work.edition.hash)
     config: dict[str, Any] = {}
     for number, order in enumerate(orders.write(work, todo, count), start=1):
-        here = "" if executor.startswith(DASK) else str(work.store.root)
+        here = "" if executor.startswith(orders.DASK) else str(work.store.root)
         config[f"shard_{number}"] = {"config": {"order": order, "store": here}}
     work.say(f"first readings of {len(todo)} papers in {count} shards, {executor}")
     kind = executor.partition(":")[0]
     run_config: dict[str, Any] = {"ops": config, "loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
     if kind == "dask":
-        cluster = {"existing": {"address": executor.removeprefix(DASK)}}
+        cluster = {"existing": {"address": executor.removeprefix(orders.DASK)}}
         run_config["execution"] = {"config": {"cluster": cluster}}
     result = dg.execute_job(
         dg.build_reconstructable_job("assets.shards", "job_of", (count, kind)),  # type: ignore[arg-type]
@@ -184,39 +176,6 @@ def fan_out(work: Workplace, home: dg.DagsterInstance) -> None:
         work.say(f"first readings: {event.step_key or 'the run'}: {_cause(event)}")
     if lacking:
         work.say(f"first readings: {lacking} of {len(todo)} papers are left to this process")
-
-
-def told(work: Workplace) -> tuple[int, str]:
-    """How many shards, and the executor: as given, or from RECLAIM_SHARDS and RECLAIM_EXECUTOR. Where nothing is said,
-    one a core for papers that only the processor is busy with. Raises EditionError for what is no such thing.
-    """
-    text = work.environ.get("RECLAIM_SHARDS", "") if work.shards is None else str(work.shards)
-    executor = work.executor or work.environ.get("RECLAIM_EXECUTOR") or "multiprocess"
-    if executor not in ("in-process", "multiprocess") and not executor.startswith(f"{DASK}tcp://"):
-        raise EditionError(f"executor {executor!r}: give in-process, multiprocess or dask:tcp://HOST:PORT")
-    if executor.startswith(DASK):
-        _needs(work)
-    if text and not (text.isdecimal() and 1 <= int(text) <= MOST):
-        raise EditionError(f"shards: {text!r} is no number from 1 to {MOST}")
-    if text:
-        return int(text), executor
-    bound_by_processor = work.offline and work.edition.classifier.model == "embedded"
-    return (cores() if bound_by_processor else 1), executor
-
-
-def _needs(work: Workplace) -> None:
-    """What workers on other machines need of the builder. Raises EditionError."""
-    if importlib.util.find_spec("dagster_dask") is None:
-        raise EditionError("--executor dask needs the extra `machines`: pip install 'reclaim[machines,postgres]'")
-    lacking = [name for name in ("RECLAIM_DATABASE", "RECLAIM_DAGSTER_DATABASE") if not os.environ.get(name)]
-    if lacking:
-        raise EditionError(
-            f"--executor dask: {' and '.join(lacking)} must name PostgreSQL databases that all machines reach"
-        )
-
-
-def cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _cause(event: dg.DagsterEvent) -> str:

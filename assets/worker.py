@@ -30,10 +30,11 @@ def command(arguments: argparse.Namespace) -> int:
     root = store_root(arguments.store)
     os.environ["RECLAIM_STORE"] = str(root)
     join_instance(Store.open(root).dagster_home)
+    os.environ.setdefault("DASK_DISTRIBUTED__WORKER__PRELOAD", '["assets.shards"]')  # read when Dask is imported
     from distributed.cli.dask_worker import main
 
-    given = ["--nthreads", "1", "--nworkers", str(arguments.processes), "--no-dashboard", "--preload", "assets.shards"]
     folder = root / "dask"
     folder.mkdir(exist_ok=True)
+    given = ["--nthreads", "1", "--nworkers", str(arguments.processes), "--no-dashboard"]
     main.main([arguments.scheduler, *given, "--local-directory", str(folder)], standalone_mode=False)
     return 0
