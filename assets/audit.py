@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import polars as pl
 
@@ -15,7 +17,7 @@ from pipeline.audit import Audited, audit, replay
 from pipeline.decisions import read_decisions
 from pipeline.derivation import Derivation, Rules
 from pipeline.evidence import Json
-from pipeline.ledger import Event, LedgerError, head, verify_chain
+from pipeline.ledger import Entry, Event, LedgerError, head, verify_chain
 from pipeline.replacement import audited_pool
 from pipeline.second_readings import Scope
 from pipeline.selection import pool_settings
@@ -118,7 +120,32 @@ def ledger_print(work: Workplace) -> Mapping[str, str]:
             f"the ledger of {work.edition.name} is damaged: {problems[0]}{more}; restore it from a copy before "
             "anything is built on it"
         )
+    if lost := _lost(work, entries):
+        place, ends = lost
+        raise LedgerError(
+            f"the ledger of {work.edition.name} lacks {len(ends)} entries that {place.parent.name} was frozen with, "
+            f"first {ends[0][0]} {ends[0][1]}: its end was cut off, or it is another one. Restore it from a copy, or "
+            f"take them back with `reclaim audit adopt` from an export; {place} holds them too"
+        )
     return {"ledger": head(entries)}
+
+
+def _lost(work: Workplace, entries: Sequence[Entry]) -> tuple[Path, list[tuple[str, int]]] | None:
+    """Entries that the last release was frozen with and this ledger lacks. A chain without its end is a whole chain:
+    only what rests on the end can tell."""
+    from assets.release import versions
+
+    frozen = versions(work)[-1:]
+    place = work.store.releases / f"{work.edition.name}-v{frozen[0] if frozen else 0}" / "ledger.jsonl"
+    if not place.is_file():
+        return None
+    try:
+        told = [json.loads(line) for line in place.read_bytes().splitlines()]
+        ends = {(str(line["site"]), int(line["seq"]), line["hash"]) for line in told}
+    except (ValueError, KeyError, TypeError):
+        return None  # the release is damaged, which is for `reclaim verify` to say
+    lost = sorted(ends - {(e.site, e.seq, e.hash) for e in entries})
+    return (place, [(site, seq) for site, seq, _ in lost]) if lost else None
 
 
 def check(work: Workplace) -> Checked:

@@ -11,6 +11,7 @@ from sqlalchemy import (
     Engine,
     Integer,
     MetaData,
+    RowMapping,
     String,
     Table,
     Text,
@@ -89,7 +90,17 @@ class Ledger:
         """All sites' entries in fold order. Raises LedgerError where a stored entry is not what its hash says."""
         with self.engine.connect() as connection:
             rows = connection.execute(select(entry_table).where(entry_table.c.edition == self.edition)).mappings().all()
-        return fold_order(Entry.from_json({**row, "event": json.loads(row["event"])}) for row in rows)
+        return fold_order(map(self._entry, rows))
+
+    def _entry(self, row: RowMapping) -> Entry:
+        try:
+            return Entry.from_json({**row, "event": json.loads(row["event"])})
+        except ValueError as cause:
+            fault = str(cause) if isinstance(cause, LedgerError) else f"entry {row['site']} {row['seq']}: {cause}"
+            raise LedgerError(
+                f"the ledger of {self.edition} is damaged: {fault}; restore it from a copy before anything is built on "
+                "it"
+            ) from None
 
     def after(self, known: Mapping[str, int]) -> list[Entry]:
         """Entries behind place `known[site]` of each chain (0 where the site is not named), in fold order.
@@ -101,7 +112,7 @@ class Ledger:
         mine = and_(entry_table.c.edition == self.edition, or_(site.notin_(list(known)), *newer))
         with self._reads.connect() as connection:
             rows = connection.execute(select(entry_table).where(mine)).mappings().all()
-        return fold_order(Entry.from_json({**row, "event": json.loads(row["event"])}) for row in rows)
+        return fold_order(map(self._entry, rows))
 
     def reach(self) -> dict[str, int]:
         """The last place of each site's chain."""
