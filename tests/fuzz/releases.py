@@ -63,7 +63,7 @@ def _good() -> tuple[Composition, dict[str, list[dict[str, Any]]]]:
 
 
 @cache
-def _release() -> dict[str, bytes]:
+def good_release() -> dict[str, bytes]:
     """Every file of a good release."""
     with tempfile.TemporaryDirectory(prefix="reclaim-fuzz-") as folder:
         frozen = freeze(_held(), _loaded("made").given(_held()), Path(folder) / "made-2026-v1", "code")
@@ -213,7 +213,7 @@ def laid_out(files: dict[str, bytes]) -> Path:
 
 def forged(kind: str, given: Any) -> Path | None:
     """A folder of a release that somebody forged and sealed again; None where not even a forger can write it."""
-    forging, files = _loaded("test_verify"), dict(_release())
+    forging, files = _loaded("test_verify"), dict(good_release())
     if kind == "release":
         alone = _loaded("test_verify_alone")
         place = laid_out(files)
