@@ -11,7 +11,7 @@ import anyio.to_thread
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.datastructures import FormData
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from audit_ui import flow, show
 from audit_ui.desk import Desk
@@ -19,6 +19,8 @@ from audit_ui.given import Given
 from audit_ui.security import COOKIE, Cookies
 from pipeline.accounts import Account
 from pipeline.calibration import Calibrations
+from pipeline.database import again
+from pipeline.files import StoreError
 
 HERE = Path(__file__).parent
 Page = Callable[["Site", Request, Account], Response]
@@ -97,7 +99,21 @@ def shown_to(page: Page) -> Callable[[Request], Response]:
         site.desk.fresh()
         return page(site, request, me)
 
-    return endpoint
+    return _kept_up(again(endpoint))
+
+
+def _kept_up(answer: Callable[..., Response]) -> Callable[..., Response]:
+    """Where the store is in trouble, the person is told so, and that the page knows what was kept and what was not."""
+
+    @functools.wraps(answer)
+    def told(*given: Any) -> Response:
+        try:
+            return answer(*given)
+        except StoreError as trouble:
+            text = f"The store is in trouble: {trouble}. Load the page again then: it shows what was kept."
+            return PlainTextResponse(text, 503)
+
+    return told
 
 
 def done_by(act: Act, *roles: str) -> Callable[[Request], Awaitable[Response]]:
@@ -107,9 +123,10 @@ def done_by(act: Act, *roles: str) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         site: Site = request.app.state.site
         async with request.form(max_files=0, max_fields=200) as form:
-            return await anyio.to_thread.run_sync(_checked, site, request, form)
+            return await anyio.to_thread.run_sync(checked, site, request, form)
 
-    def _checked(site: Site, request: Request, form: FormData) -> Response:
+    @_kept_up
+    def checked(site: Site, request: Request, form: FormData) -> Response:
         me = site.visitor(request)
         if me is None:
             return goes_to(request, "/login")

@@ -15,6 +15,7 @@ from typing import Literal, get_args
 
 import sqlalchemy as sa
 
+from pipeline.database import steady
 from pipeline.ledger import single_reads
 from pipeline.record import stamp
 
@@ -78,6 +79,7 @@ class Account:
         return self.role in ("adjudicator", "admin")
 
 
+@steady
 class Accounts:
     """Accounts of one store, for all its editions. Creates its tables where they are missing."""
 

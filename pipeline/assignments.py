@@ -15,6 +15,7 @@ from typing import Literal
 
 import sqlalchemy as sa
 
+from pipeline.database import steady
 from pipeline.ledger import single_reads
 from pipeline.record import stamp
 from pipeline.second_readings import Row, Scope, lot
@@ -112,6 +113,7 @@ def conflicts(turns: Iterable[Place]) -> set[tuple[str, str]]:
     return {(p.paper, p.who) for p in turns if p.state == "conflict"}
 
 
+@steady
 class Assignments:
     """The places of one edition, appended to and never changed; the latest turn of a place says who is in it."""
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
+from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
 import sqlalchemy as sa
@@ -22,6 +23,7 @@ from pipeline.files import StoreError
 
 P = ParamSpec("P")
 T = TypeVar("T")
+C = TypeVar("C")
 
 INFRASTRUCTURE: tuple[type[Exception], ...] = (StoreError, sa.exc.SQLAlchemyError, MemoryError)
 """What is no paper's fault: it ends the run, which goes on from its checkpoints once it is mended."""
@@ -63,10 +65,14 @@ def engine_at(url: str) -> sa.Engine:
 
     @sa.event.listens_for(engine, "handle_error")
     def named(context: ExceptionContext) -> StoreError | None:
+        if context.is_pre_ping:
+            return None  # a connection that was kept is found to be dead, and another one is made
         said = str(context.original_exception).strip().partition("\n")[0][:300]
-        connecting = context.connection is None and context.dialect.name != "sqlite"
-        if context.is_disconnect or (connecting and not context.is_pre_ping):
-            return Disconnected(f"database {name} does not answer ({said}); once it does, {_ON}")
+        silent = f"database {name} does not answer ({said}); once it does, {_ON}"
+        if context.is_disconnect:
+            return Disconnected(silent)
+        if context.connection is None and context.dialect.name != "sqlite":
+            return StoreError(silent)
         found = (mend for pattern, mend in _FAULTS if re.search(pattern, said, re.IGNORECASE))
         mend = next(found, None)
         return None if mend is None else StoreError(f"database {name}: {said}; {mend}")
@@ -87,6 +93,14 @@ def again(method: Callable[P, T]) -> Callable[P, T]:
         return method(*given, **named)
 
     return patient
+
+
+def steady(class_: type[C]) -> type[C]:
+    """A class all of whose public methods are as `again` says."""
+    for name, method in list(vars(class_).items()):
+        if isinstance(method, FunctionType) and not name.startswith("_"):
+            setattr(class_, name, again(method))
+    return class_
 
 
 def _patient(engine: sa.Engine) -> None:

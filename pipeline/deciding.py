@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from pipeline.database import again
 from pipeline.events import Entry, Event, moment
 from pipeline.evidence import canonical
 from pipeline.ledger import Ledger, entry_table, single_reads
@@ -106,6 +107,7 @@ class Deciding:
         (entry,) = self.ledger.append([event], beside)
         return entry
 
+    @again
     def spent(self) -> dict[tuple[str, str], float]:
         """Active seconds by paper and person."""
         total = sa.func.sum(work.c.active_ms)
@@ -114,6 +116,7 @@ class Deciding:
             rows = connection.execute(query.group_by(work.c.paper, work.c.who)).all()
         return {(paper, who): float(ms) / 1000 for paper, who, ms in rows}
 
+    @again
     def all(self) -> list[Work]:
         query = sa.select(work).where(work.c.edition == self.ledger.edition).order_by(work.c.event)
         with self._reads.connect() as connection:

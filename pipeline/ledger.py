@@ -25,6 +25,7 @@ from sqlalchemy import event as sql_events
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.schema import DDL
 
+from pipeline.database import Disconnected, again
 from pipeline.events import Entry, Event, LedgerError, chained, fold, fold_order, genesis, head, merge, verify_chain
 from pipeline.evidence import canonical
 
@@ -86,6 +87,7 @@ class Ledger:
         except DBAPIError:  # another process made it between our look and our CREATE
             metadata.create_all(engine, tables=[entry_table])
 
+    @again
     def entries(self) -> list[Entry]:
         """All sites' entries in fold order. Raises LedgerError where a stored entry is not what its hash says."""
         with self.engine.connect() as connection:
@@ -102,6 +104,7 @@ class Ledger:
                 "it"
             ) from None
 
+    @again
     def after(self, known: Mapping[str, int]) -> list[Entry]:
         """Entries behind place `known[site]` of each chain (0 where the site is not named), in fold order.
 
@@ -114,6 +117,7 @@ class Ledger:
             rows = connection.execute(select(entry_table).where(mine)).mappings().all()
         return fold_order(map(self._entry, rows))
 
+    @again
     def reach(self) -> dict[str, int]:
         """The last place of each site's chain."""
         site, seq = entry_table.c.site, func.max(entry_table.c.seq)
@@ -133,18 +137,35 @@ class Ledger:
         """
         wanted = list({e.id: e for e in events}.values())
         for attempt in range(TRIES):
+            new: list[Entry] = []
             try:
                 with self.engine.begin() as connection:
                     self._wait_for_the_chain(connection)
                     new = self._append(connection, wanted)
                     if beside is not None:
                         beside(connection, new)
-                    return new
+                return new
             except IntegrityError:
                 # Another process took the same place first; its entries are read and the chain goes on behind them.
                 if attempt == TRIES - 1:
                     raise
+            except Disconnected:
+                # The database went away: before the commit, or only before it could say that it was done.
+                if self._kept(new):
+                    return new
+                if attempt == TRIES - 1:
+                    raise
         raise AssertionError("unreachable")
+
+    @again
+    def _kept(self, new: Sequence[Entry]) -> bool:
+        """Whether these entries are in the database: they are all there, or none."""
+        if not new:
+            return False
+        place = (entry_table.c.edition == self.edition) & (entry_table.c.site == new[-1].site)
+        query = select(entry_table.c.hash).where(place & (entry_table.c.seq == new[-1].seq))
+        with self.engine.connect() as connection:
+            return connection.execute(query).scalar() == new[-1].hash
 
     def _wait_for_the_chain(self, connection: Connection) -> None:
         """Twenty people write to one chain: each waits for the one before, instead of trying until it is lucky."""
@@ -176,6 +197,7 @@ class Ledger:
         self._insert(connection, new)
         return new
 
+    @again
     def adopt(self, entries: Iterable[Entry]) -> list[Entry]:
         """Take over another site's chain as it is, all or nothing; returns what was new.
 

@@ -16,6 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
+from pipeline.database import steady
 from pipeline.evidence import Exchange, Json, Receipt, canonical, digest
 from pipeline.record_tables import episodes, exchanges, metadata, receipts, sightings, traffic, turns, waiting
 
@@ -132,6 +133,7 @@ _SEEN = (
 )
 
 
+@steady
 class Record:
     """Puts and gets over one database. Creates its tables where they are missing."""
 

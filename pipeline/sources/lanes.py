@@ -17,6 +17,7 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 
+from pipeline.database import again
 from pipeline.evidence import canonical
 from pipeline.record import Record, write_alone
 from pipeline.record_tables import lanes, leases
@@ -79,6 +80,7 @@ class Lanes:
         now = self._now()
         self._change(rule, lambda host, lane: (heard(host, failed, now, self._limits), lane, None))
 
+    @again
     def state(self, key: str) -> Lane:
         with self._record.engine.connect() as connection:
             found = connection.execute(_STATE, {"place": self._line + key}).scalar()
@@ -92,6 +94,7 @@ class Lanes:
     def _now(self) -> float:
         return self._clock.now().timestamp()
 
+    @again
     def _change(self, rule: Rule, change: Callable[[Lane, Lane], tuple[Lane, Lane, T]]) -> T:
         """Apply a rule to host and lane as they are now. Where they are one row, its halves do not touch."""
         host_key, lane_key = self._line + rule.host, self._line + rule.lane
@@ -149,8 +152,12 @@ class Leases:
         try:
             yield lambda at: self._prolong(key, at + seconds)
         finally:
-            with self._record.engine.begin() as connection:
-                connection.execute(_GIVE_BACK, {"question": key, "holder": self._owner})
+            self._give_back(key)
+
+    @again
+    def _give_back(self, key: str) -> None:
+        with self._record.engine.begin() as connection:
+            connection.execute(_GIVE_BACK, {"question": key, "holder": self._owner})
 
     def _taken(self, key: str, seconds: float) -> bool:
         holder = self._take(key, seconds)
@@ -158,6 +165,7 @@ class Leases:
             holder = self._take(key, seconds, dead=holder)
         return holder == self._owner
 
+    @again
     def _take(self, key: str, seconds: float, dead: str = "") -> str:
         """Take the lease where it is free; returns who holds it now."""
         now = self._clock.now().timestamp()
@@ -166,6 +174,7 @@ class Leases:
             taken = connection.execute(self._upsert, {**mine, "now": now, "dead": dead}).scalar()
             return taken or connection.execute(_HOLDER, {"question": key}).scalar() or ""
 
+    @again
     def _prolong(self, key: str, until: float) -> None:
         with self._record.engine.begin() as connection:
             connection.execute(_PROLONG, {"question": key, "holder": self._owner, "until": until})
