@@ -69,7 +69,7 @@ def build(work: Workplace) -> End:
     """Bring one edition up to date. Holds the edition's lock; raises StoreError where another build holds it."""
     from assets import audit, episodes, orders
 
-    orders.division(work)  # what cannot be is said before anything is done
+    orders.division(work.environ)  # what cannot be is said before anything is done
     with work.store.lock(work.edition.name):
         new = audit.import_shipped(work)
         if new:

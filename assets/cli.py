@@ -118,7 +118,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     one.add_argument(
         "--shards",
-        type=_shards,
         metavar="N",
         help="read in N parts side by side (RECLAIM_SHARDS; default: one a core where only the processor is busy)",
     )
@@ -131,7 +130,7 @@ def _parser() -> argparse.ArgumentParser:
 
     one = commands.add_parser("worker", help="read papers for a build on another machine (extra `machines`)")
     one.add_argument("scheduler", metavar="tcp://HOST:PORT", help="the Dask scheduler that the build is told of")
-    one.add_argument("--processes", type=_times, default=1, metavar="N", help="one a core is right (1)")
+    one.add_argument("--processes", type=int, default=1, metavar="N", help="one a core is right (1)")
     one.set_defaults(run=_in("assets.worker"))
 
     one = commands.add_parser("refresh", help="build a new edition, and tell how it differs from the last one")
@@ -327,12 +326,6 @@ def _month(text: str) -> str:
 def _times(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 100:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of runs from 1 to 100")
-    return int(text)
-
-
-def _shards(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 1000:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of parts from 1 to 1000")
     return int(text)
 
 

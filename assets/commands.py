@@ -20,8 +20,12 @@ def build(arguments: argparse.Namespace) -> int:
     as_given = arguments.edition and arguments.world is None and arguments.classifier is None
     with workplace(arguments.edition if as_given else edition.name, root) as work:
         work.minutes, work.take_prefix = arguments.minutes, arguments.take_prefix
-        work.shards, work.executor = arguments.shards, arguments.executor
-        given = {"RECLAIM_BUDGET": arguments.budget, "RECLAIM_ACCEPT": arguments.accept}
+        given = {
+            "RECLAIM_BUDGET": arguments.budget,
+            "RECLAIM_ACCEPT": arguments.accept,
+            "RECLAIM_SHARDS": arguments.shards,
+            "RECLAIM_EXECUTOR": arguments.executor,
+        }
         work.environ = {**os.environ, **{name: text for name, text in given.items() if text is not None}}
         if arguments.refresh is not None:
             from assets import refreshing

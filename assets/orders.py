@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 DASK = "dask:"
+LEAST = 100
+"""Papers that are worth a process of their own: to start one takes as long as to read some of them."""
 MOST = 1_000
 """Shares of one build: each is a step that Dagster keeps account of."""
 
@@ -108,23 +110,30 @@ def split(budget: Budget, spent: Spent, seconds: float, parts: int) -> Budget:
     )
 
 
-def division(work: Workplace) -> tuple[int, str]:
-    """In how many shares a build reads, and the executor: as given, or from RECLAIM_SHARDS and RECLAIM_EXECUTOR. Where
-    nothing is said, one a core if the processor is all that readings wait for. Raises EditionError for what is no such
-    thing.
+def division(environ: Mapping[str, str]) -> tuple[int | None, str]:
+    """In how many shares a build reads, and by which executor: RECLAIM_SHARDS (None where nothing is said) and
+    RECLAIM_EXECUTOR. Raises EditionError for what is no such thing.
     """
-    text = work.environ.get("RECLAIM_SHARDS", "") if work.shards is None else str(work.shards)
-    executor = work.executor or work.environ.get("RECLAIM_EXECUTOR") or "multiprocess"
+    text, executor = environ.get("RECLAIM_SHARDS", ""), environ.get("RECLAIM_EXECUTOR") or "multiprocess"
     if executor not in ("in-process", "multiprocess") and not executor.startswith(f"{DASK}tcp://"):
         raise EditionError(f"executor {executor!r}: give in-process, multiprocess or dask:tcp://HOST:PORT")
     if executor.startswith(DASK):
         _shared()
     if text and not (text.isdecimal() and 1 <= int(text) <= MOST):
         raise EditionError(f"shards: {text!r} is no number from 1 to {MOST}")
-    if text:
-        return int(text), executor
+    if executor.startswith(DASK) and not text:
+        raise EditionError("executor dask: say in how many parts with --shards, as two to four for each worker process")
+    return int(text) if text else None, executor
+
+
+def parts_of(work: Workplace, papers: int) -> int:
+    """In how many shares so many papers are read. Where nothing is said, one a core if the processor is all that
+    readings wait for, each large enough.
+    """
+    told, _ = division(work.environ)
     waits_for_processor = work.offline and work.edition.classifier.model == "embedded"
-    return (cores() if waits_for_processor else 1), executor
+    alone = cores() if waits_for_processor else 1
+    return min(papers, told) if told is not None else max(1, min(alone, papers // LEAST))
 
 
 def _shared() -> None:

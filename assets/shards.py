@@ -20,8 +20,6 @@ from assets.shop import EDITIONS, Shop
 from assets.stages import prints, stale
 from assets.workplace import Workplace, store_root, to_stderr
 
-LEAST = 100
-"""Papers that are worth a process of their own: to start one takes as long as to read some of them."""
 LOOKS = 5.0
 """Seconds between two looks at whether the run still wants its shards."""
 PRELOADED = (
@@ -132,16 +130,13 @@ def fan_out(work: Workplace, home: dg.DagsterInstance) -> None:
     """Read what has no episode yet in shards, if that is wanted. The caller holds the edition's lock. Whatever goes
     wrong here is said and costs time alone, since classification reads what is lacking.
     """
-    count, executor = orders.division(work)
-    if count == 1 or work.mode == "refresh":
+    if work.mode == "refresh":  # reads few, and only after it asked for their evidence
         return
     items = episodes.items(work)
     if work.edition.until:  # no further than any filled sample goes
         items = items[: sum(work.edition.until.values())]
     todo = [item for item in items if episodes.recorded(work, item) is None]
-    if work.shards is None:
-        count = min(count, len(todo) // LEAST)
-    count = min(count, len(todo))
+    count, (_, executor) = orders.parts_of(work, len(todo)), orders.division(work.environ)
     if count < 2:
         return
     work.store.register(work.edition.name, work.edition.hash)

@@ -60,8 +60,7 @@ class Workplace:
     """One edition in one store.
 
     `say` takes a line of progress. `minutes` bounds the classification of a build; `take_prefix` makes the longest
-    prefix of ranks that was classified the whole sample. `shards` and `executor`: in how many parts first readings are
-    made, and by what (see `shards.fan_out`). `stopped`: why the classifier may be asked no more;
+    prefix of ranks that was classified the whole sample. `stopped`: why the classifier may be asked no more;
     `purse`: what its readers may spend together; `environ`: its keys and budgets. `mode` and `ages`: whether the world
     is asked, and for a refresh what of it (see `Recorder`).
     """
@@ -71,8 +70,6 @@ class Workplace:
     say: Say = to_stderr
     minutes: float | None = None
     take_prefix: bool = False
-    shards: int | None = None
-    executor: str | None = None
     stopped: Stopped | None = None
     purse: Purse | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)

@@ -192,25 +192,30 @@ def test_an_edition_told_to_another_machine_is_the_same_there(name: str) -> None
 # ------------------------------------------------------------------------------------------------- who reads, and how
 
 
-def test_without_a_word_a_build_reads_in_one_share_a_core_where_only_the_processor_is_busy(
+def test_without_a_word_there_is_a_share_a_core_where_only_the_processor_is_busy_and_each_has_enough_to_do(
     work: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(orders, "cores", lambda: 6)
     work.environ = {}
-    assert orders.division(work) == (6, "multiprocess")
+    parts = {papers: orders.parts_of(work, papers) for papers in (0, 1, 199, 200, 599, 600, 10_000)}
+    assert parts == {0: 1, 1: 1, 199: 1, 200: 2, 599: 5, 600: 6, 10_000: 6}
     work.edition = work.edition.variant({"classifier": {"model": "openai:m"}})
-    assert orders.division(work) == (1, "multiprocess")
-    live = editions.load("neurips-2025")
-    assert orders.division(Workplace(edition=live, store=work.store, environ={})) == (1, "multiprocess")
+    assert orders.parts_of(work, 10_000) == 1
+    live = Workplace(edition=editions.load("neurips-2025"), store=work.store, environ={})
+    assert orders.parts_of(live, 10_000) == 1
+    live.environ = {"RECLAIM_SHARDS": "7"}
+    assert (orders.parts_of(live, 10_000), orders.parts_of(live, 3)) == (7, 3)
 
 
-def test_an_option_goes_before_the_environment(work: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
-    work.environ = {"RECLAIM_SHARDS": "5", "RECLAIM_EXECUTOR": "in-process"}
-    assert orders.division(work) == (5, "in-process")
+def test_the_environment_names_shares_and_executor(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert orders.division({}) == (None, "multiprocess")
+    assert orders.division({"RECLAIM_SHARDS": "5", "RECLAIM_EXECUTOR": "in-process"}) == (5, "in-process")
     for name in ("RECLAIM_DATABASE", "RECLAIM_BLOBS", "RECLAIM_DAGSTER_DATABASE"):
         monkeypatch.setenv(name, "anything")
-    work.shards, work.executor = 7, "dask:tcp://scheduler:8786"
-    assert orders.division(work) == (7, "dask:tcp://scheduler:8786")
+    dask = {"RECLAIM_EXECUTOR": "dask:tcp://h:8786"}
+    assert orders.division(dask | {"RECLAIM_SHARDS": "8"}) == (8, "dask:tcp://h:8786")
+    with pytest.raises(editions.EditionError, match="with --shards"):
+        orders.division(dask)
 
 
 @pytest.mark.parametrize(
@@ -224,15 +229,18 @@ def test_an_option_goes_before_the_environment(work: Workplace, monkeypatch: pyt
         ({"RECLAIM_EXECUTOR": "dask:tcp://h:1"}, "RECLAIM_DATABASE, RECLAIM_BLOBS, RECLAIM_DAGSTER_DATABASE must name"),
     ],
 )
-def test_what_is_no_division_is_refused_before_anything_is_done(
-    environ: dict[str, str], said: str, copy: Tiny, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_what_is_no_division_is_refused_and_named(
+    environ: dict[str, str], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("RECLAIM_DATABASE", "RECLAIM_BLOBS", "RECLAIM_DAGSTER_DATABASE"):
         monkeypatch.delenv(name, raising=False)
-    for name, value in environ.items():
-        monkeypatch.setenv(name, value)
-    assert copy.build() == 1
-    assert said in capsys.readouterr().err
+    with pytest.raises(editions.EditionError, match=said):
+        orders.division(environ)
+
+
+def test_a_build_says_so_before_it_does_anything(copy: Tiny, capsys: pytest.CaptureFixture[str]) -> None:
+    assert copy.run("build", str(copy.toml), "--shards", "none") == 1
+    assert capsys.readouterr().err == "reclaim: shards: 'none' is no number from 1 to 1000\n"
 
 
 # ------------------------------------------------------------------------------------------------------ several clocks
