@@ -17,12 +17,23 @@ class Clock(Protocol):
 
 
 class SystemClock:
+    """The time of day when it was made, and how long ago that is: a machine whose clock is set meanwhile, by an hour or
+    a year, neither shortens nor lengthens a wait of this process, nor puts a day between two of its looks."""
+
+    def __init__(self) -> None:
+        self._began, self._since = datetime.now(UTC), _running()
+
     def now(self) -> datetime:
-        return datetime.now(UTC)
+        return self._began + timedelta(seconds=_running() - self._since)
 
     def sleep(self, seconds: float) -> None:
         if seconds > 0:
             time.sleep(seconds)
+
+
+def _running() -> float:
+    """Seconds that nobody can set; they pass while the machine sleeps, too, where it can tell."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
 class SimulatedClock:

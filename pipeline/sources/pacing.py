@@ -252,6 +252,8 @@ def take(host: Lane, lane: Lane, rule: Rule, now: float, limits: Limits) -> tupl
 
     A host at rest is waited for only where the limits name it; of any other the request is left for another day.
     """
+    patience = limits.patience(rule.named)
+    host, lane = _believed(host, now, patience, rule, limits), _believed(lane, now, patience, rule, limits)
     trial = host.failures >= limits.strikes
     resting = trial and host.rest_until > now
     at, why = max(now, lane.free_at), ""
@@ -263,12 +265,29 @@ def take(host: Lane, lane: Lane, rule: Rule, now: float, limits: Limits) -> tupl
     if rule.budget is not None:
         at, counts, spent = _within(rule.budget, counts, at)
         why = f"budget of {rule.budget[0]} requests in {rule.budget[1]:g} s" if spent and not why else why
-    if at - now > limits.patience(rule.named) or (resting and not rule.named):
+    if at - now > patience or (resting and not rule.named):
         return host, lane, Turn(None, at, why)
     if trial:
         # One request tries it; the others wait for what it finds out, or for its end if it is never heard of again.
         host = replace(host, rest_until=at + limits.total_time)
     return host, replace(lane, free_at=at + rule.interval, counts=counts), Turn(at - now, at, why, host.failures > 0)
+
+
+def _believed(lane: Lane, now: float, patience: float, rule: Rule, limits: Limits) -> Lane:
+    """Without moments that lie further ahead than any clock of ours may have put them: one ran ahead, and nobody waits
+    for it."""
+    latest = max(now + patience, now + limits.longest_rest)
+    counts = lane.counts
+    if rule.budget is not None:
+        last = math.floor(latest / (rule.budget[1] / SLICES))
+        counts = tuple((place, count) for place, count in counts if place <= last)
+    return replace(
+        lane,
+        free_at=0.0 if lane.free_at > latest + rule.interval else lane.free_at,
+        until=0.0 if lane.until > now + _LONGEST_HOLD else lane.until,
+        rest_until=0.0 if lane.rest_until > latest + limits.total_time else lane.rest_until,
+        counts=counts,
+    )
 
 
 def _within(

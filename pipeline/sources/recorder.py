@@ -56,6 +56,10 @@ __all__ = [
 Mode = Literal["record", "replay", "refresh"]
 SaysGone = Callable[[Answer], bool | None]
 
+OFFLINE = "offline:"
+AHEAD = timedelta(minutes=10)
+"""How far clocks of machines that share a record may lie apart."""
+
 _current: ContextVar[list[Exchange] | None] = ContextVar("current_call", default=None)
 _paper: ContextVar[str] = ContextVar("current_paper", default="")
 
@@ -219,7 +223,13 @@ class Recorder:
         return self._seen(request_of(exchange))
 
     def _seen(self, key: str) -> list[Sighting]:
-        return [seen for seen in self.record.seen(key) if seen.epoch.startswith(self._line)]
+        """The sightings of this line of time. Those of a time that is yet to come were written by a clock that ran
+        ahead: they prove nothing, above all no day between two looks, and the question is asked again."""
+        mine = [seen for seen in self.record.seen(key) if seen.epoch.startswith(self._line)]
+        if self._line == OFFLINE:  # whose clocks jump as it suits them
+            return mine
+        latest = self.clock.now() + AHEAD
+        return [seen for seen in mine if seen.seen_at <= latest]
 
     def _gone_twice(self, seen: Sequence[Sighting]) -> bool:
         return gone_apart(seen, gone_by_status, self.second_look)
