@@ -18,6 +18,7 @@ from pipeline.record import request_of
 from pipeline.release import pack
 from pipeline.release.agent_view import Figure, is_figure
 from pipeline.release.compose import IndexLine, Material
+from pipeline.release.folder import MANIFEST
 from pipeline.release.freeze import RULES, FreezeError, Frozen, freeze, version_of
 from pipeline.release.gate import Given
 from pipeline.release.report import Failure
@@ -124,6 +125,12 @@ def _given(work: Workplace) -> Given:
     return Given(papers=paper, seen=seen, frozen_at=work.clock.now(), stages=tuple(current), unfinished=tuple(left))
 
 
+def lost(work: Workplace) -> bool:
+    """Whether the folder of the last freeze was moved away: then it is frozen again, or as the next version."""
+    (row,) = read_rows(work, "release")
+    return row["release"] is not None and not (work.store.releases / row["release"] / MANIFEST).is_file()
+
+
 def verdict(work: Workplace) -> Verdict:
     """How the last freeze of an edition ended."""
     (row,) = read_rows(work, "release")
@@ -185,4 +192,5 @@ STAGE = Stage(
     parts=("release",),
     run=run,
     check=check,
+    lost=lost,
 )

@@ -36,7 +36,7 @@ class Stage:
 
     `rules`: modules whose reachable code makes the output what it is. `parts`: parts of the edition it reads.
     `reference`: shipped data files it reads. `inputs`: prints of what lies outside earlier stages. `run` writes
-    `tables`, each with the given print.
+    `tables`, each with the given print. `lost`: whether what it made beside them is no longer there.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Stage:
     run: Callable[[Workplace, str], Summary]
     check: Callable[[Workplace], Checked]
     inputs: Callable[[Workplace], Mapping[str, str]] = lambda work: {}
+    lost: Callable[[Workplace], bool] = lambda work: False
     libraries: tuple[str, ...] = ()
     reference: tuple[str, ...] = ()
 
@@ -81,12 +82,14 @@ def prints(work: Workplace) -> dict[str, str]:
 
 
 def stale(work: Workplace, present: Mapping[str, str]) -> list[Stage]:
-    """Stages whose output does not carry its present print, and all that come after one of them, in order."""
+    """Stages whose output is gone or does not carry its present print, and all that come after one of them, in
+    order."""
     edition = work.edition.name
     found: list[Stage] = []
     for stage in stages():
         made = (work.store.table_print(edition, table) for table in stage.tables)
-        if any(s.name in stage.after for s in found) or any(print_ != present[stage.name] for print_ in made):
+        changed = any(s.name in stage.after for s in found) or any(print_ != present[stage.name] for print_ in made)
+        if changed or stage.lost(work):
             found.append(stage)
     return found
 

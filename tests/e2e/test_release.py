@@ -86,3 +86,11 @@ def test_importing_the_same_decisions_again_changes_nothing(copy: Tiny, capsys: 
     assert capsys.readouterr().out.startswith("0 of ")
     assert copy.build() == tiny.EXIT_RELEASED
     assert [path.name for path in copy.releases()] == ["tiny-v1"]
+
+
+@pytest.mark.slow
+def test_a_release_whose_folder_was_moved_away_is_frozen_again(copy: Tiny, tmp_path: Path) -> None:
+    before = contents(copy.root / "releases")
+    (copy.root / "releases" / "tiny-v1").rename(tmp_path / "away")
+    assert copy.build() == tiny.EXIT_RELEASED
+    assert contents(copy.root / "releases") == before

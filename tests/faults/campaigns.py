@@ -91,12 +91,13 @@ class _Command(Campaign):
 
     @cached_property
     def whole(self) -> Ended:
-        edition = self.scene.copy(self.launcher.log.parent / f"whole-{type(self).__name__}-{self.scene.folder.name}")
+        place = self.launcher.log.parent / f"whole-{type(self).__name__}"
+        shutil.rmtree(place, ignore_errors=True)
+        edition = self.scene.copy(place)
         ended = self.launcher.run(self.arguments(edition))
         assert ended.status == 0, self.launcher.told()
-        self.settle(edition)
-        problems, _ = faults(edition, *self.expected)
-        assert problems == []
+        assert self.settle(edition) == []
+        assert faults(edition, *self.expected) == ([], 0)
         shutil.rmtree(edition.folder)
         return ended
 
@@ -164,7 +165,9 @@ class KilledPage(Campaign):
 
     @cached_property
     def whole(self) -> tuple[Ended, dict[str, str], list[Entry]]:
-        edition = self.scenes.undecided.copy(self.launcher.log.parent / "whole-page")
+        place = self.launcher.log.parent / "whole-page"
+        shutil.rmtree(place, ignore_errors=True)
+        edition = self.scenes.undecided.copy(place)
         ended, told, _ = self._read(edition, None, None)
         assert Counter(told).keys() == {(e.event.paper, e.event.question) for e in edition.ledger()}
         assert len(told) > 40
@@ -260,7 +263,8 @@ class KilledPublication(Campaign):
     @cached_property
     def whole(self) -> tuple[Ended, int]:
         """The undisturbed publication, and how many bytes passed."""
-        store = self.launcher.log.parent / f"whole-{self.where}"
+        store = self.launcher.log.parent / f"whole-{type(self).__name__}"
+        shutil.rmtree(store, ignore_errors=True)
         self._before(store)
         start = self.line.passed
         ended = self._publish(store, self.version)

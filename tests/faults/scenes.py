@@ -47,6 +47,8 @@ def prepare(finished: Tiny, folder: Path) -> Scenes:
     with undecided.store.engine.begin() as connection:
         connection.execute(sa.text("DROP TABLE ledger"))
     shutil.rmtree(undecided.root / "releases")
+    for table in ("audited", "splits", "release"):
+        undecided.store.table_path(undecided.name, table).unlink()
     served_page.account(undecided.root)
 
     first = finished.copy(folder / "first")
