@@ -31,8 +31,8 @@ from tests.publish.hub_server import TOKEN, HubServer
 from tests.publish.wire import Wire
 
 TRIES = 6
-"""How often a kill that came after the end is drawn anew, each time earlier: threads share the moments of a build, and
-a machine's load changes how long it takes."""
+"""How often a kill that came after the end is tried anew, each time earlier and by the time that the last one took:
+threads share the moments of a build, and a machine's load changes how long it takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,7 @@ class Campaign(ABC):
 
     def __init__(self, scenes: Scenes, launcher: Launcher) -> None:
         self.scenes, self.launcher = scenes, launcher
+        self._seconds: float | None = None
 
     @abstractmethod
     def killed(self, kill: Kill, folder: Path) -> Outcome | None:
@@ -62,8 +63,15 @@ class Campaign(ABC):
             shutil.rmtree(folder, ignore_errors=True)
             if outcome is not None:
                 return outcome
-            kill = replace(kill, share=kill.share * 0.8)
+            kill = replace(kill, share=kill.share * 0.9)
         return Outcome((f"was never killed: {kill}",))
+
+    def paced(self, whole: Ended) -> Ended:
+        """The undisturbed run, as long as it takes now."""
+        return replace(whole, seconds=self._seconds or whole.seconds)
+
+    def survived(self, first: Ended) -> None:
+        self._seconds = first.seconds
 
     def close(self) -> None:  # noqa: B027
         """End what it started."""
@@ -107,9 +115,9 @@ class _Command(Campaign):
 
     def killed(self, kill: Kill, folder: Path) -> Outcome | None:
         whole, edition = self.whole, self.scene.copy(folder)
-        first = self.launcher.run(self.arguments(edition), kill, whole)
+        first = self.launcher.run(self.arguments(edition), kill, self.paced(whole))
         if not first.killed:
-            return None
+            return self.survived(first)
         again = self.launcher.run(self.arguments(edition))
         ended = [] if again.status == 0 else [f"ended with {again.status}: {self.launcher.told()[-500:]}"]
         ended += self.settle(edition)
@@ -188,9 +196,9 @@ class KilledPage(Campaign):
     def killed(self, kill: Kill, folder: Path) -> Outcome | None:
         whole, releases, entries = self.whole
         edition = self.scenes.undecided.copy(folder)
-        first, told, refused = self._read(edition, kill, whole)
+        first, told, refused = self._read(edition, kill, self.paced(whole))
         if not first.killed:
-            return None
+            return self.survived(first)
         problems = _released(self.launcher, edition)
         wrong, lost = faults(edition, releases, entries)
         have = Counter((e.event.paper, str(e.event.question)) for e in edition.ledger())
@@ -297,7 +305,7 @@ class KilledPublication(Campaign):
         first = self._publish(folder, self.version, kill, whole)
         self.line.mend()
         if not first.killed:
-            return None
+            return self.survived(first)
         problems = self._between()
         again = self._publish(folder, self.version)
         if again.status != 0:
