@@ -117,7 +117,8 @@ class _Command(Campaign):
         whole, edition = self.whole, self.scene.copy(folder)
         first = self.launcher.run(self.arguments(edition), kill, self.paced(whole))
         if not first.killed:
-            return self.survived(first)
+            self.survived(first)
+            return None
         again = self.launcher.run(self.arguments(edition))
         ended = [] if again.status == 0 else [f"ended with {again.status}: {self.launcher.told()[-500:]}"]
         ended += self.settle(edition)
@@ -198,7 +199,8 @@ class KilledPage(Campaign):
         edition = self.scenes.undecided.copy(folder)
         first, told, refused = self._read(edition, kill, self.paced(whole))
         if not first.killed:
-            return self.survived(first)
+            self.survived(first)
+            return None
         problems = _released(self.launcher, edition)
         wrong, lost = faults(edition, releases, entries)
         have = Counter((e.event.paper, str(e.event.question)) for e in edition.ledger())
@@ -305,7 +307,8 @@ class KilledPublication(Campaign):
         first = self._publish(folder, self.version, kill, whole)
         self.line.mend()
         if not first.killed:
-            return self.survived(first)
+            self.survived(first)
+            return None
         problems = self._between()
         again = self._publish(folder, self.version)
         if again.status != 0:
