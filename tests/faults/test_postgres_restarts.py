@@ -11,15 +11,19 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
-from pipeline import database
+from audit_ui.flow import BLIND
+from pipeline import accounts, database
 from pipeline.events import Event, verify_chain
 from pipeline.ledger import Ledger
+from pipeline.record import Record
 from pipeline.store import Store, StoreError
+from tests.audit_ui import conftest as audit_page
 from tests.e2e.tiny import Tiny, contents
 from tests.faults.driving import drive
 
@@ -202,3 +206,38 @@ def test_a_server_that_stays_away_is_waited_for_and_then_named_without_its_passw
     assert [entry.event.paper for entry in ledger.entries()] == ["2505.10001", "2505.10002"]
     with pytest.raises(StoreError, match="does not answer"):  # one that never answered is not waited for
         Ledger(Store(tmp_path / "other", "postgresql+psycopg://reclaim@127.0.0.1:1/postgres").engine, "away")
+
+
+@pytest.mark.slow
+@pytest.mark.fault("PostgreSQL restarted", "audit page")
+def test_what_the_page_acknowledged_is_there_once_and_what_it_could_not_do_it_says(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
+) -> None:
+    """Somebody reads row after row while the server restarts twice; then it is away, and comes back."""
+    monkeypatch.setattr(accounts, "_N", 2)
+    made = audit_page.build(tmp_path / "made")
+    store = Store(tmp_path / "page", server.url)
+    Record(store.engine)  # makes its tables
+    page = audit_page.World(replace(made.given, store=store), made.pool)
+    ada, acknowledged = page.person("ada"), list[tuple[str, str]]()
+    restarts = threading.Thread(target=lambda: [(time.sleep(0.6), server.restart()) for _ in range(2)])
+    restarts.start()
+    for paper in page.papers:
+        for question in BLIND:
+            assert ada.agrees(paper, question).status_code == 200  # a person does not notice
+            acknowledged.append((paper, question))
+        if len(acknowledged) > 12 and not restarts.is_alive():
+            break
+    restarts.join()
+    entries = page.site.desk.ledger.entries()
+    assert verify_chain(entries, page.site.desk.ledger.edition) == []
+    assert sorted((e.event.paper, str(e.event.question)) for e in entries) == sorted(acknowledged)
+    monkeypatch.setattr(database, "PATIENCE", 0.2)
+    server.stop()
+    for answer in (ada.browser.get("/"), ada.posts("/undo", {"csrf": ada.csrf})):
+        assert answer.status_code == 503
+        assert "does not answer" in answer.text
+    server.start()
+    assert ada.browser.get("/").status_code == 200
+    assert len(page.site.desk.ledger.entries()) == len(acknowledged)
+    record_property("cases", 3)
