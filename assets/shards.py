@@ -168,7 +168,7 @@ def fan_out(work: Workplace, home: dg.DagsterInstance) -> None:
     lacking = sum(episodes.recorded(work, item) is None for item in todo)
     faults = [e for e in result.all_events if e.is_step_failure or e.is_job_failure]
     for event in faults:
-        work.say(f"first readings: {event.step_key or 'the run'}: {_cause(event)}")
+        work.say(f"first readings: {event.step_key or 'the run'} failed: {_cause(event)}")
     if lacking:
         work.say(f"first readings: {lacking} of {len(todo)} papers are left to this process")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -11,12 +12,15 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
+from assets import orders
+from assets.episodes import Item
+from assets.workplace import Say, Workplace
 from pipeline.record import Record
 from tests.e2e import tiny
 from tests.e2e.tiny import ROOT, Tiny, contents, environment, process
@@ -182,3 +186,26 @@ def test_the_job_reads_a_store_s_sample_without_the_edition_s_lock(copy: Tiny) -
         (failure,) = (e for e in refused.all_events if e.is_step_failure)
         assert "bundles of tiny must be materialized first" in str(failure.step_failure_data)
     assert dg.DagsterRunStatus.SUCCESS is done.dagster_run.status
+
+
+@pytest.mark.slow
+def test_what_a_shard_does_not_do_the_build_does_and_says_so(
+    decided: Tiny, finished: Tiny, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, opened = orders.at_work, []
+
+    def at_work(sha256: str, root: Path, say: Say) -> AbstractContextManager[tuple[Workplace, list[Item]]]:
+        opened.append(sha256)
+        if len(opened) == 2:
+            raise orders.OrderError("the code here (0) is not the build's")
+        return whole(sha256, root, say)
+
+    monkeypatch.setattr(orders, "at_work", at_work)
+    edition = str(decided.toml)
+    assert decided.run("audit", "import", str(decided.folder / "decisions.jsonl"), "--edition", edition) == 0
+    assert decided.run("build", edition, "--shards", "3", "--executor", "in-process") == tiny.EXIT_RELEASED
+    assert len(set(opened)) == 3
+    said = capsys.readouterr().err
+    assert re.search(r"first readings: shard_2 failed: .*the code here \(0\) is not the build's", said), said
+    assert "3 of 10 papers are left to this process" in said
+    assert contents(decided.root / "releases") == contents(finished.root / "releases")
