@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -139,7 +141,7 @@ class Pack:
             episodes = {e.paper: e for e in map(Episode.from_json, _lines(archive, EPISODES))}
             told = _lines(archive, TURNS) if TURNS in archive.namelist() else []
             turns = {str(line["key"]): str(line["response_sha256"]) for line in told}
-        except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, RuntimeError) as error:
+        except (*_UNREADABLE, KeyError, TypeError, AttributeError) as error:
             if archive is not None:
                 archive.close()
             raise PackError(f"is no evidence pack ({type(error).__name__}: {error})") from None
@@ -159,7 +161,7 @@ class Pack:
             raise PackError(f"blob {sha256[:16]} is not in the pack")
         try:
             data = self.archive.read(BLOBS + sha256)
-        except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError) as error:
+        except _UNREADABLE as error:
             raise PackError(f"blob {sha256[:16]} cannot be read ({error})") from None
         if hashlib.sha256(data).hexdigest() != sha256:
             raise PackError(f"blob {sha256[:16]} is not what its hash says")
@@ -211,3 +213,7 @@ def pack_checks(case: Case, pack: Pack) -> tuple[Check, ...]:
             except PackError as error:
                 bodies.look(receipt.paper, [str(error)])
     return exchanges.done(), bodies.done()
+
+
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, RuntimeError, ValueError)
+"""What reading a damaged archive raises: encrypted and unknown entries among it, where a bit says that they are."""

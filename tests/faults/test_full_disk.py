@@ -125,11 +125,11 @@ def test_a_build_on_a_disk_that_fills_again_and_again_ends_in_the_same_release(
             runs.room(32 * 1024)
             told_of.add("runs")
         else:
-            room = max(room, disk.used()) + draw.randrange(300, 1200)
+            room = max(room, disk.used()) + draw.randrange(600, 2000)
             disk.room(room)
             told_of.add("store")
     assert told_of == {"runs", "store"}
-    assert failures >= 4
+    assert failures >= 3
     assert contents(one.root / "releases") == contents(finished.root / "releases")
     record_property("cases", failures)
 
@@ -184,8 +184,8 @@ def test_a_build_without_room_for_its_files_goes_on_where_it_stopped(
     """At each attempt one folder takes only so many files as were drawn: blobs of papers and pages, tables, release."""
     one, draw = started(finished, tmp_path / "tiny"), random.Random(SEED)
     assert one.run("audit", "import", str(one.folder / "decisions.jsonl"), "--edition", str(one.toml)) == 0
-    most = {"blobs": 20, "tables": 4, "registered": 1, "releases": 40}
-    cases = ("blobs", "blobs", "tables", "blobs", "registered", "tables", "releases")
+    most = {"blobs": 5, "tables": 4, "registered": 1, "releases": 40}
+    cases = ("tables", "blobs", "registered", "blobs", "tables", "releases")
     for folder in cases:
         with monkeypatch.context() as patched:
             code = draw.choice([errno.ENOSPC, errno.EDQUOT, errno.EIO])
