@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from assets.workplace import workplace
 from pipeline.ledger import Ledger, LedgerError
 from pipeline.release.verify import verify
-from pipeline.store import StoreError
+from pipeline.store import Store, StoreError
 from tests.e2e import tiny
 from tests.e2e.tiny import Tiny, contents
 from tests.faults.driving import drive, one_line, told
@@ -125,36 +125,40 @@ def test_a_ledger_whose_end_was_cut_off_is_held_against_the_frozen_release(
 # Small files
 
 SMALL = {
-    "registered/tiny.json": ("restore it from a copy, or delete it", True),
-    "worlds/tiny.json": ("delete it and build again", True),
-    "parsed.json": ("", False),
-    "locks/tiny.holder": ("", False),
+    "registered/tiny.json": "restore it from a copy, or delete it",
+    "worlds/tiny.json": "delete it and build again",
 }
 
 
 @pytest.mark.slow
 @pytest.mark.fault("damaged", "small files")
-@pytest.mark.parametrize("name", sorted(SMALL))
-def test_a_damaged_small_file_is_named_or_does_not_matter(name: str, copy: Tiny, record_property: Cases) -> None:
-    before, (mend, needed) = contents(copy.root / "releases"), SMALL[name]
-    place = copy.root / name
-    place.parent.mkdir(exist_ok=True)
-    whole = place.read_bytes() if place.exists() else b"{}"
-    hurts = [whole[: len(whole) // 2], b"[1, 2]", b"\xff\xfe\x00"]
-    for hurt in hurts:
-        place.write_bytes(hurt)
-        copy.store.table_path(copy.name, "disagreements").unlink()
-        if needed:
+def test_a_damaged_small_file_is_named_and_its_remedy_gives_the_same_release(
+    copy: Tiny, record_property: Cases
+) -> None:
+    before, hurts = contents(copy.root / "releases"), (b'{"edition": "ti', b"[1, 2]", b"\xff\xfe\x00")
+    for name, mend in SMALL.items():
+        place = copy.root / name
+        for hurt in hurts:
+            place.write_bytes(hurt)
+            copy.store.table_path(copy.name, "rows").unlink(missing_ok=True)
             with pytest.raises(StoreError) as told_:
-                drive(copy)
+                drive(copy, upto="classification")
             assert f"{place} is damaged" in str(told_.value)
             assert mend in str(told_.value)
-            place.unlink()
-        drive(copy, upto="classification")
-        copy.store.table_path(copy.name, "selection").touch()
+        place.unlink()
     drive(copy)
     assert contents(copy.root / "releases") == before
-    record_property("cases", len(hurts))
+    record_property("cases", len(SMALL) * len(hurts))
+
+
+@pytest.mark.fault("damaged", "small files")
+def test_a_damaged_note_of_who_holds_an_edition_changes_nothing_but_the_words(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    with store.lock("tiny"):
+        for hurt in (b"", b"[1, 2]", b"\xff\xfe\x00", b'{"pid": 1'):
+            (tmp_path / "locks" / "tiny.holder").write_bytes(hurt)
+            with pytest.raises(StoreError, match="edition tiny is held by another process"), store.lock("tiny"):
+                pass
 
 
 def test_a_print_changed_in_the_memory_of_parsed_modules_is_not_believed(tmp_path: Path) -> None:
@@ -175,7 +179,7 @@ def test_a_print_changed_in_the_memory_of_parsed_modules_is_not_believed(tmp_pat
 
 @pytest.mark.slow
 @pytest.mark.fault("damaged", "Dagster's files")
-@pytest.mark.parametrize("name", ["dagster.yaml", "history/runs.db", "schedules/schedules.db"])
+@pytest.mark.parametrize("name", ["dagster.yaml", "history/runs.db"])
 def test_damage_to_dagsters_own_files_is_named_and_costs_only_its_history(
     name: str, copy: Tiny, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -132,7 +132,7 @@ def test_after_any_damage_to_tables_the_same_command_or_the_remedy_gives_the_sam
 ) -> None:
     """Several tables hurt at once, drawn with their damages; what is named is deleted, as its message says."""
     before, draw = contents(copy.root / "releases"), random.Random(SEED)
-    rounds = 6
+    rounds = 3
     for _ in range(rounds):
         for table in draw.sample(TABLES, 3):
             place = copy.store.table_path(copy.name, table)
