@@ -61,11 +61,15 @@ def released(folder: Path, papers: int, pool: int, eval_size: int, dev: int) -> 
 
 
 LAUNCH = """
-import json, os, subprocess, sys, time
+import json, os, subprocess, sys, tempfile, time
+said = tempfile.TemporaryFile()
 began = time.perf_counter()
-process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+process = subprocess.Popen(sys.argv[1:], stdout=said)
 _, status, used = os.wait4(process.pid, 0)
 told = [os.waitstatus_to_exitcode(status), time.perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss]
+if told[0]:
+    said.seek(0)
+    sys.stderr.write(said.read()[-5000:].decode(errors="replace"))
 print(json.dumps(told))
 """
 
