@@ -102,7 +102,8 @@ def test_a_table_in_the_place_of_another_counts_as_not_made(
 ) -> None:
     """All tables of a stage carry one print, so that alone does not tell them apart; nor do editions of one corpus."""
     root = tmp_path / "store"
-    shutil.copytree(finished.root / "tables", root / "tables")
+    for part in ("tables", "releases"):
+        shutil.copytree(finished.root / part, root / part)
     with workplace(str(finished.toml), root, say=lambda line: None) as work:
         present = {stage.name: "" for stage in stages()}
         for stage in stages():
