@@ -113,7 +113,11 @@ def shown(stage: str, work: Workplace) -> dict[str, Any]:
     rows = audit.audited(work)
     if stage == "audit":
         rows = [row for row in rows if row.standing.state != "decided"]
-    return {"decide": dg.MetadataValue.md(links(work.edition.name, rows, classification.receipts_of(work)))}
+    return {"decide": dg.MetadataValue.md(links(work.edition.name, rows, _receipts(work, rows)))}
+
+
+def _receipts(work: Workplace, rows: Sequence[Audited]) -> dict[str, Receipt]:
+    return classification.receipts_of(work, [row.arxiv_id for row in rows])
 
 
 def links(edition: str, rows: Sequence[Audited], receipts: Mapping[str, Receipt]) -> str:

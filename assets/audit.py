@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -16,11 +16,15 @@ from pipeline.accounts import Accounts
 from pipeline.audit import Audited, audit, replay
 from pipeline.decisions import read_decisions
 from pipeline.derivation import Derivation, Rules
-from pipeline.evidence import Json
+from pipeline.evidence import Json, Receipt
 from pipeline.ledger import Entry, Event, LedgerError, head, verify_chain
 from pipeline.replacement import audited_pool
 from pipeline.second_readings import Scope
 from pipeline.selection import pool_settings
+from pipeline.tiers import Tier
+
+AT_ONCE = 50
+"""Rows of the reserve derived at once where a tier is short."""
 
 
 def import_shipped(work: Workplace) -> int:
@@ -44,19 +48,30 @@ def audited(work: Workplace, events: list[Event] | None = None) -> list[Audited]
 
 
 def _audited(work: Workplace, events: list[Event]) -> tuple[list[Audited], list[Audited]]:
-    receipts, rules = classification.receipts_of(work), Rules.of(work.edition)
+    receipts: dict[str, Receipt] = {}
+    rules = Rules.of(work.edition)
     about: dict[str, list[Event]] = {}
     for event in events:
         about.setdefault(event.paper, []).append(event)
-    found = {d.arxiv_id: d for d in classification.derivations(work)}
-    chosen = read_rows(work, "selection")
+    chosen = read_rows(work, "selection", status=("taken", "reserve"))
     order = pool_settings(work.edition).bands
-    reserve = sorted(
-        (order.index(row["band"]), row["reserve_rank"], row["arxiv_id"]) for row in chosen if row["status"] == "reserve"
-    )
+
+    def found(papers: Sequence[str]) -> Iterator[Derivation]:
+        """The edition is large and the pool small: only who is in it is derived again."""
+        receipts.update(classification.receipts_of(work, papers))
+        rows = {row.arxiv_id: row for row in classification.derivations(work, papers)}
+        yield from (rows[paper] for paper in papers)
+
+    def reserve(tier: Tier) -> Iterator[Derivation]:
+        waiting = [row for row in chosen if row["status"] == "reserve" and row["tier"] == tier.value]
+        ranked = sorted((order.index(row["band"]), row["reserve_rank"], row["arxiv_id"]) for row in waiting)
+        for start in range(0, len(ranked), AT_ONCE):
+            yield from found([paper for *_, paper in ranked[start : start + AT_ONCE]])
+
+    drawn = list(found([row["arxiv_id"] for row in chosen if row["status"] == "taken"]))
     return audited_pool(
-        [found[row["arxiv_id"]] for row in chosen if row["status"] == "taken"],
-        [found[paper] for *_, paper in reserve],
+        drawn,
+        reserve,
         work.edition,
         lambda row: audit(row, about.get(row.arxiv_id, ()), receipts, rules),
         events,

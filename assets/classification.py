@@ -4,7 +4,8 @@ undetermined."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 
@@ -12,14 +13,15 @@ import polars as pl
 
 from assets import bundles, corpus, episodes, refreshing, repositories, second_looks
 from assets.episodes import Item, derived_alone, excluded, read_papers, reader_of, recorded
-from assets.stages import UNFINISHED, Checked, Stage, Summary, read_rows, write_rows
+from assets.stages import UNFINISHED, Checked, Lines, Stage, Summary, read_rows
 from assets.workplace import Workplace
 from pipeline.answers import Episode
-from pipeline.classification import prefix_that_fills, second_look_wanted
+from pipeline.classification import open_answers, prefix_that_fills, second_look_wanted
 from pipeline.corpus import Exclusion
 from pipeline.derivation import Derivation, Inputs, Rules, derive
-from pipeline.evidence import Json, Outcome, Receipt
+from pipeline.evidence import Json, Outcome, Receipt, canonical
 from pipeline.store import StoreError
+from pipeline.tiers import Tier
 
 NOT_CLASSIFIED = "not_classified_in_time"
 UNTIL_CHUNK = 50
@@ -29,10 +31,12 @@ UNTIL_CHUNK = 50
 def run(work: Workplace, print_: str) -> Summary:
     """Tables `rows` (derivations), `receipts`, and `classification_exclusions`; episodes lie in the record."""
     work.store.register(work.edition.name, work.edition.hash)
+    work.extracts |= _extracts(work)
     items = episodes.items(work)
     cached = 0
     waiting = 0
     enough = len(items)
+    filled: list[Tier | None] = []
     # `until` ends the sample at the first rank where its tiers are full, so papers are read no further than that needs.
     step = UNTIL_CHUNK if work.edition.until else max(len(items), 1)
     for start in range(0, len(items), step):
@@ -43,67 +47,107 @@ def run(work: Workplace, print_: str) -> Summary:
         asyncio.run(read_papers(work, todo, passes=1))
         waiting += _look_later(work, chunk)
         waiting += second_looks.look_again(work, chunk)
-        enough = _enough(work, items[: start + len(chunk)], len(items))
+        if work.edition.until:
+            filled += (_fills(work, item) for item in chunk)
+            enough = prefix_that_fills(filled, work.edition.until) or len(items)
         if enough < len(items):
             break
-    ended = {i.record.arxiv_id: recorded(work, i) for i in items}
-    # Out of time, the longest prefix of ranks with all its episodes is still a uniform sample.
-    prefix = next((n for n, i in enumerate(items) if ended[i.record.arxiv_id] is None), len(items))
-    derived: list[Derivation] = []
-    out: list[Exclusion] = []
-    receipts: dict[str, Receipt] = {}
+    made = _Made(work)
+    prefix = len(items)
     for place, item in enumerate(items):
-        episode = ended[item.record.arxiv_id]
+        # Out of time, the longest prefix of ranks with all its episodes is still a uniform sample.
+        episode = recorded(work, item) if place < min(prefix, enough) else None
         if place >= enough:
-            detail = f"rank {item.rank + 1} lies beyond the sample, whose tiers are full"
-            out.append(replace(excluded(item, bundles.NOT_SAMPLED, detail), stage="sample"))
-            continue
-        if place >= prefix or episode is None:
+            made.beyond(item, bundles.NOT_SAMPLED, f"rank {item.rank + 1} lies beyond the sample, whose tiers are full")
+        elif episode is None:
+            prefix = min(prefix, place)
             detail = f"rank {item.rank + 1} is not before the first paper that was not classified in time"
-            detail += f"; {work.stopped}" if work.stopped else ""
-            out.append(replace(excluded(item, NOT_CLASSIFIED, detail), stage="sample"))
-            continue
-        end = _derived(work, item, episode)
-        receipts.update((r.id, r) for r in episode.receipts)
-        if isinstance(end, Exclusion):
-            out.append(end)
+            made.beyond(item, NOT_CLASSIFIED, f"{detail}; {work.stopped}" if work.stopped else detail)
         else:
-            derived.append(end)
-    read_ = {row.arxiv_id for row in derived}
-    found, looked = second_looks.proposals(work, (i for i in items if i.record.arxiv_id in read_))
-    receipts.update((r.id, r) for r in looked)
+            made.ended(item, episode)
     unfinished = max(0, enough - prefix)
     if waiting or (unfinished and not work.take_prefix):
         # Not the last word: the next build finds this stage stale and goes on.
         print_ += UNFINISHED
-    write_rows(work, "receipts", (r.to_json() for r in receipts.values()), ["paper", "id", "tool", "outcome"], print_)
-    write_rows(work, "classification_exclusions", map(asdict, out), ["key", "stage", "reason"], print_)
-    records = [i.record for i in items]
-    commits = repositories.commits(work.recorder(), records, receipts.values())
-    write_rows(work, "repository_commits", commits, ["arxiv_id", "repository", "commit"], print_)
-    write_rows(work, "disagreements", (d.to_json() for d in found), ["arxiv_id", "question", "look"], print_)
-    write_rows(work, "rows", map(row_of, derived), ["arxiv_id", "tier"], print_, hours=pl.Float64, eligible=pl.Boolean)
+    made.write(print_)
     return {
         "episodes": min(prefix, enough),
         "from_record": cached,
-        "rows": len(derived),
-        "eligible": sum(d.eligible for d in derived),
-        "scores_differ": sum(d.score_needs != d.score_published for d in derived),
+        "rows": len(made.rows),
+        "eligible": made.eligible,
+        "scores_differ": made.scores_differ,
         "second_looks_due": waiting,
-        "routes_found": sum(d.route for d in found),
+        "routes_found": made.routes,
         "unfinished": unfinished,
         **({"stopped": str(work.stopped)} if work.stopped else {}),
-        "tiers": _counts(derived),
+        "tiers": dict(sorted(made.tiers.items())),
     }
 
 
-def _enough(work: Workplace, items: Sequence[Item], all_: int) -> int:
-    """How many leading papers fill the edition's `until`; all of them where it has none or is not yet filled."""
-    if not work.edition.until:
-        return all_
-    looked = ((i, recorded(work, i)) for i in items)
-    ends = (None if episode is None else _derived(work, i, episode) for i, episode in looked)
-    return prefix_that_fills(ends, work.edition.until) or all_
+class _Made:
+    """The tables, paper by paper: an edition's episodes are more than a machine need hold at once."""
+
+    def __init__(self, work: Workplace) -> None:
+        self._work, self._recorder = work, work.recorder()
+        self.rows = Lines(["arxiv_id", "tier"], hours=pl.Float64, eligible=pl.Boolean)
+        self.tiers: Counter[str] = Counter()
+        self.eligible = self.scores_differ = self.routes = 0
+        self._tables = {
+            "receipts": Lines(["paper", "id", "tool", "outcome"]),
+            "classification_exclusions": Lines(["key", "stage", "reason"]),
+            "repository_commits": Lines(["arxiv_id", "repository", "commit"]),
+            "disagreements": Lines(["arxiv_id", "question", "look"]),
+            "rows": self.rows,
+        }
+
+    def beyond(self, item: Item, reason: str, detail: str) -> None:
+        """A paper that lies outside the sample."""
+        self._exclude(replace(excluded(item, reason, detail), stage="sample"))
+
+    def _exclude(self, one: Exclusion) -> None:
+        self._tables["classification_exclusions"].add([asdict(one)])
+
+    def ended(self, item: Item, episode: Episode) -> None:
+        """A paper with its episode: a row or an exclusion, with all it rests on."""
+        end = _derived(self._work, item, episode)
+        receipts = {r.id: r for r in episode.receipts}
+        if isinstance(end, Exclusion):
+            self._exclude(end)
+        else:
+            extracted = episodes.extraction_of(self._work, item, episode)
+            self.rows.add([row_of(end) | {"extraction": extracted}])
+            self.tiers[end.tier.value if end.tier else "undetermined"] += 1
+            self.eligible += end.eligible
+            self.scores_differ += end.score_needs != end.score_published
+            found, looked = second_looks.proposals(self._work, [item])
+            receipts.update((r.id, r) for r in looked)
+            self.routes += sum(d.route for d in found)
+            self._tables["disagreements"].add(d.to_json() for d in found)
+        self._tables["receipts"].add(r.to_json() for r in receipts.values())
+        commits = repositories.commits(self._recorder, [item.record], receipts.values())
+        self._tables["repository_commits"].add(commits)
+
+    def write(self, print_: str) -> None:
+        for name, lines in self._tables.items():  # the rows last: they are what the others are about
+            lines.write(self._work, name, print_)
+
+
+def _extracts(work: Workplace) -> dict[str, str]:
+    """What the rows of an earlier build were derived from, for those whose papers, episodes and rules are the same."""
+    if work.store.table_print(work.edition.name, "rows") is None:
+        return {}
+    try:
+        rows = read_rows(work, "rows")
+    except StoreError:
+        return {}  # it is written anew
+    return {row["extraction"]: canonical(row["inputs"] | {"looks": []}) for row in rows if "extraction" in row}
+
+
+def _fills(work: Workplace, item: Item) -> Tier | None:
+    """The tier in which a paper counts towards `until`, or None."""
+    episode = recorded(work, item)
+    end = None if episode is None else _derived(work, item, episode)
+    return end.tier if isinstance(end, Derivation) and end.eligible else None
 
 
 def _look_later(work: Workplace, items: Sequence[Item]) -> int:
@@ -130,7 +174,7 @@ def _look_later(work: Workplace, items: Sequence[Item]) -> int:
 
 def _wants_look(work: Workplace, item: Item, look: int) -> bool:
     episode = recorded(work, item)
-    if episode is None or episode.passes >= look:
+    if episode is None or episode.passes >= look or not open_answers(episode):
         return False
     return second_look_wanted(episode, _derived(work, item, episode))
 
@@ -149,11 +193,6 @@ def _derived(work: Workplace, item: Item, episode: Episode) -> Derivation | Excl
     return second_looks.with_looks(work, item, end) if isinstance(end, Derivation) else end
 
 
-def _counts(derived: Sequence[Derivation]) -> dict[str, int]:
-    tiers = [d.tier.value if d.tier else "undetermined" for d in derived]
-    return {tier: tiers.count(tier) for tier in sorted(set(tiers))}
-
-
 def row_of(found: Derivation) -> Json:
     """A derivation as a table's row: what is derived beside what it is derived from."""
     return {
@@ -165,13 +204,16 @@ def row_of(found: Derivation) -> Json:
         "score_needs": found.score_needs,
         "score_published": found.score_published,
         "ineligible": list(found.ineligible),
+        "needs_paid_api": found.needs_paid_api,
         "row_hash": found.row_hash,
         "inputs": found.inputs.model_dump(mode="json"),
     }
 
 
-def receipts_of(work: Workplace) -> dict[str, Receipt]:
-    return {row["id"]: Receipt.from_json(row) for row in read_rows(work, "receipts")}
+def receipts_of(work: Workplace, papers: Collection[str] | None = None) -> dict[str, Receipt]:
+    """By id: all receipts of the tables, or those of some papers."""
+    rows = read_rows(work, "receipts") if papers is None else read_rows(work, "receipts", paper=papers)
+    return {row["id"]: Receipt.from_json(row) for row in rows}
 
 
 def episodes_of(work: Workplace) -> list[Episode]:
@@ -186,11 +228,12 @@ def episodes_of(work: Workplace) -> list[Episode]:
     return [episode for _, episode in sorted(found.items()) if episode is not None]
 
 
-def derivations(work: Workplace) -> list[Derivation]:
-    """All rows of the sample, derived from what the tables hold."""
-    receipts = receipts_of(work)
+def derivations(work: Workplace, papers: Collection[str] | None = None) -> list[Derivation]:
+    """Rows of the sample, all or those of some papers, derived from what the tables hold."""
+    receipts = receipts_of(work, papers)
     rules = Rules.of(work.edition)
-    return [derive(Inputs.model_validate(row["inputs"]), receipts, rules) for row in read_rows(work, "rows")]
+    rows = read_rows(work, "rows") if papers is None else read_rows(work, "rows", arxiv_id=papers)
+    return [derive(Inputs.model_validate(row["inputs"]), receipts, rules) for row in rows]
 
 
 def check(work: Workplace) -> Checked:

@@ -14,10 +14,10 @@ from classifiers.second_looks import Looker, lookers
 from pipeline import editions, reference
 from pipeline.answers import Episode
 from pipeline.bundles import Bundle, files_of, manifest
-from pipeline.classification import derivation
+from pipeline.classification import extract, extraction
 from pipeline.corpus import Exclusion, PaperRecord
 from pipeline.database import INFRASTRUCTURE
-from pipeline.derivation import Derivation
+from pipeline.derivation import Derivation, Inputs, Rules, derive
 from pipeline.editions import EditionError, LanguageModel
 from pipeline.evidence import Receipt, digest
 from pipeline.fingerprints import code_print
@@ -257,11 +257,8 @@ async def read_papers(
 
 
 def _keep(work: Workplace, item: Item, episode: Episode) -> None:
-    for receipt in episode.receipts:
-        work.record.put_receipt(receipt)
-    work.record.put_episode(
-        item.key, edition=work.edition.name, paper=item.record.arxiv_id, seq=item.rank, value=episode.to_json()
-    )
+    told = {"edition": work.edition.name, "paper": item.record.arxiv_id, "seq": item.rank}
+    work.record.put_episode(item.key, **told, value=episode.to_json(), read=episode.receipts)
 
 
 def first_derived(work: Workplace, item: Item) -> Derivation | None:
@@ -278,13 +275,33 @@ def receipts_of_episode(work: Workplace, item: Item) -> tuple[Receipt, ...]:
 
 def derived_alone(work: Workplace, item: Item, episode: Episode) -> Derivation | Exclusion:
     try:
-        paper = paper_of(work, item)
-        has_supplement = bool(item.bundle.supplement_files)
-        return derivation(item.record, paper, episode, work.edition, has_supplement=has_supplement)
+        inputs = _extracted(work, item, episode)
+        if isinstance(inputs, Exclusion):
+            return inputs
+        return derive(inputs, {receipt.id: receipt for receipt in episode.receipts}, Rules.of(work.edition))
     except StoreError:
         raise
     except Exception as fault:  # a rule that fails on one paper costs that paper, with its reason
         return excluded(item, "crashed", f"{type(fault).__name__}: {fault}"[:500])
+
+
+def extraction_of(work: Workplace, item: Item, episode: Episode) -> str:
+    has_supplement = bool(item.bundle.supplement_files)
+    files = tuple(editions.data("reference", name) for name in REFERENCE)
+    code = code_print("pipeline.classification", files=files)
+    return extraction(item.record, episode, work.edition, has_supplement=has_supplement, code=code)
+
+
+def _extracted(work: Workplace, item: Item, episode: Episode) -> Inputs | Exclusion:
+    """What a derivation needs of a paper; its source is read where the same was not read before."""
+    made = extraction_of(work, item, episode)
+    if (known := work.extracts.get(made)) is not None:
+        return Inputs.model_validate_json(known)
+    has_supplement = bool(item.bundle.supplement_files)
+    inputs = extract(item.record, paper_of(work, item), episode, work.edition, has_supplement=has_supplement)
+    if isinstance(inputs, Inputs):
+        work.extracts[made] = inputs.model_dump_json()
+    return inputs
 
 
 def excluded(item: Item, reason: str, detail: str) -> Exclusion:

@@ -6,15 +6,21 @@ from dataclasses import asdict
 
 import polars as pl
 
-from assets import classification
-from assets.stages import Checked, Stage, Summary, write_rows
+from assets.stages import Checked, Stage, Summary, read_rows, write_rows
 from assets.workplace import Workplace
-from pipeline.release.compose import pool_of
-from pipeline.selection import Selection
+from pipeline.evidence import Json
+from pipeline.selection import Candidate, Selection, pool
+from pipeline.tiers import Tier
 
 
 def select(work: Workplace) -> Selection:
-    return pool_of(classification.derivations(work), work.edition)
+    return pool(map(_candidate, read_rows(work, "rows")), work.edition)
+
+
+def _candidate(row: Json) -> Candidate:
+    """As `pipeline.replacement.candidate` of the derivation that the row was written from."""
+    tier, why = row["tier"], row["ineligible"]
+    return Candidate(row["arxiv_id"], Tier(tier) if tier else None, row["hours"], row["needs_paid_api"], *why[:1])
 
 
 def run(work: Workplace, print_: str) -> Summary:
@@ -49,7 +55,7 @@ STAGE = Stage(
     name="selection",
     after=("classification",),
     tables=("strata", "selection"),
-    rules=("pipeline.selection", "pipeline.release.compose"),
+    rules=("pipeline.selection",),
     parts=("selection", "rows"),
     run=run,
     check=check,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,30 +94,54 @@ def stale(work: Workplace, present: Mapping[str, str]) -> list[Stage]:
     return found
 
 
+class Lines:
+    """Rows of a table as a stage makes them: each is kept as its text alone, so that a stage need not hold all that its
+    rows are made from. `keys` as columns to sort and query by, further `columns` typed, the whole as `json`, and its
+    hash, since Parquet has no checksum that readers look at."""
+
+    def __init__(self, keys: Sequence[str], **columns: type[pl.DataType]) -> None:
+        self._keys = keys
+        self._schema = dict.fromkeys(keys, pl.String) | columns | {"json": pl.String, "sha256": pl.String}
+        self._cells: dict[str, list[Json]] = {name: [] for name in self._schema}
+
+    def __len__(self) -> int:
+        return len(self._cells["json"])
+
+    def add(self, rows: Iterable[Json]) -> None:
+        """Rows are JSON objects."""
+        for row in rows:
+            text = canonical(row)
+            told = {**row, "json": text, "sha256": _hash(text)}
+            for name, cells in self._cells.items():
+                cells.append(told.get(name))
+
+    def write(self, work: Workplace, table: str, print_: str) -> int:
+        frame = pl.DataFrame(self._cells, schema=self._schema).sort([*self._keys, "json"], nulls_last=True)
+        work.store.write_table(work.edition.name, table, frame, print_)
+        return len(self)
+
+
 def write_rows(
     work: Workplace, table: str, rows: Iterable[Json], keys: Sequence[str], print_: str, **columns: type[pl.DataType]
 ) -> int:
-    """Write JSON objects as a table: `keys` as columns to sort and query by, further `columns` typed, the whole as
-    `json`, and its hash, since Parquet has no checksum that readers look at."""
-    listed = [dict(row) for row in rows]
-    schema = dict.fromkeys(keys, pl.String) | columns | {"json": pl.String, "sha256": pl.String}
-    data = [
-        {**{name: row.get(name) for name in (*keys, *columns)}, "json": (text := canonical(row)), "sha256": _hash(text)}
-        for row in listed
-    ]
-    frame = pl.DataFrame(data, schema=schema, orient="row").sort([*keys, "json"], nulls_last=True)
-    work.store.write_table(work.edition.name, table, frame, print_)
-    return len(listed)
+    """Write JSON objects as a table (see `Lines`)."""
+    lines = Lines(keys, **columns)
+    lines.add(rows)
+    return lines.write(work, table, print_)
 
 
-def read_rows(work: Workplace, table: str) -> list[Json]:
-    """The JSON objects of a table, in its order. StoreError where one is not what was written."""
+def read_rows(work: Workplace, table: str, **only: Collection[str]) -> list[Json]:
+    """The JSON objects of a table, in its order; `only` those whose column is one of the values given. StoreError where
+    one of them is not what was written."""
     frame = work.store.read_table(work.edition.name, table)
     place = work.store.table_path(work.edition.name, table)
-    if not {"json", "sha256"} <= set(frame.columns):
+    if not {"json", "sha256", *only} <= set(frame.columns):
         raise StoreError(f"table {place} lacks a column (another version wrote it); delete it and build again")
+    frame = frame.with_row_index("number", 1)
+    for column, values in only.items():
+        frame = frame.filter(pl.col(column).is_in(list(values)))
     rows = []
-    for number, (text, sha256) in enumerate(zip(frame["json"], frame["sha256"], strict=True), start=1):
+    for number, text, sha256 in frame.select("number", "json", "sha256").iter_rows():
         if _hash(text) != sha256:
             raise StoreError(f"table {place} is damaged (row {number} was changed); delete it and build again")
         rows.append(json.loads(text))

@@ -62,7 +62,8 @@ class Workplace:
     `say` takes a line of progress. `minutes` bounds the classification of a build; `take_prefix` makes the longest
     prefix of ranks that was classified the whole sample. `stopped`: why the classifier may be asked no more;
     `purse`: what its readers may spend together; `environ`: its keys and budgets. `mode` and `ages`: whether the world
-    is asked, and for a refresh what of it (see `Recorder`).
+    is asked, and for a refresh what of it (see `Recorder`). `extracts`: what was read out of papers, as JSON by the
+    hash of what it follows from.
     """
 
     edition: Edition
@@ -75,6 +76,7 @@ class Workplace:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     mode: Mode = "record"
     ages: AgeRule | None = None
+    extracts: dict[str, str] = field(default_factory=dict)
     run: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     began: float = field(default_factory=time.monotonic)
 

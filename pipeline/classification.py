@@ -8,6 +8,7 @@ tier by `tiers.tier`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 
 from pipeline import artifacts, reference
 from pipeline.answers import Answer, ComputeWord, DatasetWord, Episode, TargetWord
@@ -16,7 +17,7 @@ from pipeline.corpus import Exclusion, PaperRecord
 from pipeline.defects import charged, defects
 from pipeline.derivation import ClaimInput, Derivation, Inputs, InventoryChoice, PartInput, Rules, derive, labels
 from pipeline.editions import Edition
-from pipeline.evidence import WEB_LEADS, Outcome, Receipt, Signal, Status, sizes
+from pipeline.evidence import WEB_LEADS, Outcome, Receipt, Signal, Status, digest, sizes
 from pipeline.labels import Context, meets_rule
 from pipeline.not_needed import not_needed
 from pipeline.paper import Paper, parse_number
@@ -24,6 +25,16 @@ from pipeline.pinned import cell_of
 from pipeline.targets import QUOTE_LIMIT, Target, TargetAnchor, make_bar, scale_of
 from pipeline.targets import problems as problems_of
 from pipeline.tiers import Tier
+
+READ = ("absence_searches", "tolerance_relative")
+"""The settings of an edition that `extract` reads, and no others: see `extraction`."""
+
+
+def extraction(record: PaperRecord, episode: Episode, edition: Edition, *, has_supplement: bool, code: str) -> str:
+    """What `extract` gives follows from this alone: hash of the paper's record, its episode (the bundle's digest is in
+    it), the settings read, and the code."""
+    settings = edition.model_dump(mode="json", include=set(READ))
+    return digest(["extraction", asdict(record), episode.to_json(), settings, has_supplement, code])
 
 
 def extract(
@@ -332,18 +343,24 @@ def _links(contexts: dict[Signal, Context], owned: Sequence[str], receipts: Sequ
     }
 
 
+def open_answers(episode: Episode) -> bool:
+    """Whether another day may settle something: without that, no label of the episode wants a second look."""
+    return any(r.outcome is Outcome.UNDETERMINED and r.subject != WEB_LEADS for r in episode.receipts)
+
+
 def second_look_wanted(episode: Episode, end: Derivation | Exclusion) -> bool:
     """Whether a label waits on an answer that another day may settle."""
-    undetermined = any(r.outcome is Outcome.UNDETERMINED and r.subject != WEB_LEADS for r in episode.receipts)
-    return undetermined and isinstance(end, Derivation) and any(one.status is Status.UNVERIFIED for one in end.labels)
+    waits = isinstance(end, Derivation) and any(one.status is Status.UNVERIFIED for one in end.labels)
+    return waits and open_answers(episode)
 
 
-def prefix_that_fills(ends: Iterable[Derivation | Exclusion | None], until: Mapping[Tier, int]) -> int | None:
-    """How many leading papers of a sample hold so many eligible rows of each tier; None while they do not."""
+def prefix_that_fills(tiers: Iterable[Tier | None], until: Mapping[Tier, int]) -> int | None:
+    """How many leading papers of a sample hold so many eligible rows of each tier; None while they do not. `tiers`:
+    that of each paper's row, None where it has no eligible one."""
     lacking = dict(until)
-    for place, end in enumerate(ends, start=1):
-        if isinstance(end, Derivation) and end.eligible and end.tier in lacking:
-            lacking[end.tier] -= 1
+    for place, tier in enumerate(tiers, start=1):
+        if tier in lacking:
+            lacking[tier] -= 1
             if all(n <= 0 for n in lacking.values()):
                 return place
     return None

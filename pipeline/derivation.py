@@ -151,6 +151,10 @@ class Derivation:
     def eligible(self) -> bool:
         return not self.ineligible
 
+    @property
+    def needs_paid_api(self) -> bool:
+        return bool(self.inputs.paid_api or self.inputs.needs.get("paid_api"))
+
     def score(self, scoring: Scoring) -> int | None:
         return self.score_needs if scoring == "needs" else self.score_published
 

@@ -66,6 +66,7 @@ class Exchange:
     redirects: tuple[tuple[int, str], ...] = ()
     final_url: str = ""
     authenticated: bool = False
+    _id: str = field(default="", init=False, repr=False, compare=False)
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -94,7 +95,9 @@ class Exchange:
 
     @property
     def id(self) -> str:
-        return digest(self.to_json())
+        if not self._id:
+            object.__setattr__(self, "_id", digest(self.to_json()))
+        return self._id
 
     @property
     def gone(self) -> bool:
@@ -120,11 +123,16 @@ class Receipt:
     reason: str
     subject: str
     facts: Mapping[str, Json] = field(default_factory=dict)
+    _id: str = field(default="", init=False, repr=False, compare=False)
 
     @property
     def id(self) -> str:
-        """hash(paper, tool, arguments, exchanges in call order, outcome)."""
-        return digest([self.paper, self.tool, dict(self.arguments), list(self.exchanges), str(self.outcome)])
+        """hash(paper, tool, arguments, exchanges in call order, outcome). Reckoned once: whoever reads a receipt asks
+        for it."""
+        if not self._id:
+            told = [self.paper, self.tool, dict(self.arguments), list(self.exchanges), str(self.outcome)]
+            object.__setattr__(self, "_id", digest(told))
+        return self._id
 
     def to_json(self) -> dict[str, Json]:
         return {

@@ -39,7 +39,7 @@ def stamp(at: datetime) -> str:
 
 
 def unstamp(text: str) -> datetime:
-    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+    return datetime.fromisoformat(text)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,6 +116,10 @@ class Totals:
     outcomes: Mapping[str, Total]
 
 
+def _receipt_row(receipt: Receipt) -> dict[str, str]:
+    return {"id": receipt.id, "paper": receipt.paper, "json": canonical(receipt.to_json())}
+
+
 def write_alone(connection: sa.Connection) -> None:
     """At the beginning of a transaction: what it reads, nobody else changes before it ends. On PostgreSQL one asks for
     this lock in order to make tables; rows have locks of their own there."""
@@ -150,6 +154,11 @@ class Record:
         more = {name: traffic.c[name] + counted.excluded[name] for name in ("requests", "bytes")}
         place = [column.name for column in traffic.primary_key]
         self._put_traffic = counted.on_conflict_do_update(index_elements=place, set_=more)
+        read = self.insert(receipts)
+        self._put_receipt = read.on_conflict_do_update(index_elements=["id"], set_={"json": read.excluded.json})
+        ended = self.insert(episodes)
+        changed = {name: ended.excluded[name] for name in ("edition", "paper", "seq", "json")}
+        self._put_episode = ended.on_conflict_do_update(index_elements=["key"], set_=changed)
 
     def insert(self, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
         """An INSERT of this database's kind, which knows ON CONFLICT."""
@@ -315,10 +324,8 @@ class Record:
     def put_receipt(self, receipt: Receipt) -> None:
         """Facts are read from the same exchanges anew when the code that reads them improves: the newest reading
         stays."""
-        row = {"id": receipt.id, "paper": receipt.paper, "json": canonical(receipt.to_json())}
-        insert = self.insert(receipts).values(row)
         with self.engine.begin() as connection:
-            connection.execute(insert.on_conflict_do_update(index_elements=["id"], set_={"json": row["json"]}))
+            connection.execute(self._put_receipt, _receipt_row(receipt))
 
     def get_receipt(self, id_: str) -> Receipt | None:
         with self.engine.connect() as connection:
@@ -346,14 +353,17 @@ class Record:
 
     # Episodes
 
-    def put_episode(self, key: str, *, edition: str, paper: str, seq: int, value: Json) -> None:
-        """Commit one episode. `key` is hash(inputs, code), `seq` the paper's place in the sample; a put again
-        replaces it."""
+    def put_episode(
+        self, key: str, *, edition: str, paper: str, seq: int, value: Json, read: Sequence[Receipt] = ()
+    ) -> None:
+        """Commit one episode, and the receipts `read` in it. `key` is hash(inputs, code), `seq` the paper's place in
+        the sample; a put again replaces it."""
         row = {"key": key, "edition": edition, "paper": paper, "seq": seq, "json": canonical(value)}
-        insert = self.insert(episodes).values(row)
-        changed = {name: row[name] for name in ("edition", "paper", "seq", "json")}
+        rows = [_receipt_row(one) for one in sorted(read, key=lambda one: one.id)]  # one order: nobody waits in a ring
         with self.engine.begin() as connection:
-            connection.execute(insert.on_conflict_do_update(index_elements=["key"], set_=changed))
+            if rows:
+                connection.execute(self._put_receipt, rows)
+            connection.execute(self._put_episode, row)
 
     def get_episode(self, key: str) -> Json | None:
         with self.engine.connect() as connection:

@@ -7,7 +7,7 @@ is looked up anywhere else, and a name that is not listed is simply not known.
 import re
 import tomllib
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Annotated, Any, Literal, NamedTuple, Self
 from urllib.parse import urlsplit
@@ -120,11 +120,13 @@ def benchmark(name: str) -> Benchmark | None:
     return whole or _index().get(_key(_SURROUNDING.sub("", name.strip())))
 
 
+@lru_cache(maxsize=16)
 def benchmarks_in(text: str) -> tuple[Mention, ...]:
     """Mentions of listed benchmarks in running text, in order, each by its main name.
 
     Longer names win over names inside them. Names with a digit or of several words may be written in any case; other
-    names only as listed; ordinary words only beside a word such as "dataset".
+    names only as listed; ordinary words only beside a word such as "dataset". Several rules ask this of one paper in
+    turn, so that the last few answers are kept.
     """
     found = []
     end = 0
@@ -182,6 +184,7 @@ _SURROUNDING = re.compile(
 )
 _CALLED = re.compile(r"data\s?sets?|benchmarks?|corpus|corpora|simulators?|environments?|splits?", re.IGNORECASE)
 _NEAR = 40
+_NO_SIGN = re.compile(r"[^a-z0-9+*τ]")
 _WORD_BEGINS = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9τ$]")
 
 
@@ -192,7 +195,7 @@ def _called_data(text: str, start: int, end: int) -> bool:
 
 def _key(name: str) -> str:
     """Letters, digits and the signs that tell names apart (HumanEval+, V*), in one case."""
-    return re.sub(r"[^a-z0-9+*τ]", "", name.casefold())
+    return _NO_SIGN.sub("", name.casefold())
 
 
 def _by_key(listed: tuple[Benchmark, ...]) -> dict[str, Benchmark]:

@@ -9,7 +9,7 @@ ledger alone, so that an undone decision also takes back whom it called in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from pipeline.audit import Audited
 from pipeline.derivation import Derivation
@@ -21,26 +21,39 @@ from pipeline.tiers import SELECTABLE, Tier
 
 def audited_pool(
     drawn: Iterable[Derivation],
-    reserve: Sequence[Derivation],
+    reserve: Callable[[Tier], Iterable[Derivation]],
     edition: Edition,
     judged: Callable[[Derivation], Audited],
     events: Iterable[Event],
 ) -> tuple[list[Audited], list[Audited]]:
     """The drawn pool and who entered after it, both after their decisions, the latter in the order of entry.
 
-    `reserve`: eligible rows that were not drawn, in the order of replacement within each tier. `judged` applies the
-    ledger to a row; `events` are those that count, in fold order.
+    `reserve` gives a tier's eligible rows that were not drawn, in the order of replacement; it is asked where a tier is
+    short, and read no further than that needs. `judged` applies the ledger to a row; `events` are those that count, in
+    fold order.
     """
     pool = [judged(row) for row in drawn]
     replaced = {event.paper for event in events if event.kind == "replace"}
     entered: list[Audited] = []
-    waiting = {tier: [row for row in reserve if _serves(candidate(row), edition) is tier] for tier in SELECTABLE}
+
+    def serving(tier: Tier) -> Iterator[Derivation]:
+        yield from (row for row in reserve(tier) if _serves(candidate(row), edition) is tier)
+
+    waiting = {tier: serving(tier) for tier in SELECTABLE}
     while True:
         counted = [_counts_for(row, edition) for row in (*pool, *entered) if row.arxiv_id not in replaced]
-        short = [tier for tier, need in needs(edition).items() if waiting[tier] and counted.count(tier) < need]
+        short = [tier for tier, need in needs(edition).items() if tier in waiting and counted.count(tier) < need]
         if not short:
             return pool, entered
-        entered.append(judged(waiting[short[0]].pop(0)))
+        if (row := next(waiting[short[0]], None)) is None:
+            del waiting[short[0]]
+        else:
+            entered.append(judged(row))
+
+
+def by_tier(rows: Sequence[Derivation]) -> Callable[[Tier], Iterator[Derivation]]:
+    """Rows in the order of replacement as `audited_pool` asks for them."""
+    return lambda tier: (row for row in rows if row.tier is tier)
 
 
 def needs(edition: Edition) -> dict[Tier, int]:
@@ -57,8 +70,9 @@ def _counts_for(row: Audited, edition: Edition) -> Tier | None:
 
 def candidate(row: Derivation) -> Candidate:
     """A row as the pool's selection sees it: what the classifier says, before any person."""
-    paid = bool(row.inputs.paid_api or row.inputs.needs.get("paid_api"))
-    return Candidate(row.arxiv_id, row.tier, row.hours, paid, row.ineligible[0] if row.ineligible else None)
+    return Candidate(
+        row.arxiv_id, row.tier, row.hours, row.needs_paid_api, row.ineligible[0] if row.ineligible else None
+    )
 
 
 def _serves(row: Candidate, edition: Edition) -> Tier | None:

@@ -33,7 +33,7 @@ def embedded_model(briefing: Briefing) -> Model:
         if not reading:
             reading.append(read_paper(given.paper))
         seen = [Sight(r.id, r) for r in briefing.linked] + from_messages(messages, given.record)
-        view = View(briefing, reading[0], tuple(seen))
+        view = View.of(briefing, reading[0], seen)
         offered = {tool.name for tool in info.function_tools}
         made = calls_made(messages)
         known = {*made, *(Call.of(r.tool, **dict(r.arguments)).key for r in briefing.linked)}

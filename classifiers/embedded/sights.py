@@ -82,15 +82,18 @@ class View:
     briefing: Briefing
     reading: Reading
     sights: tuple[Sight, ...]
+    own: tuple[str, ...]
+
+    @classmethod
+    def of(cls, briefing: Briefing, reading: Reading, sights: Sequence[Sight]) -> View:
+        """What is the paper's own is asked at every step of the policy, and follows from what was seen alone."""
+        given = briefing.given
+        own = artifacts.own(given.paper, [s.receipt for s in sights], bool(given.supplement))
+        return cls(briefing, reading, tuple(sights), own)
 
     @property
     def receipts(self) -> list[Receipt]:
         return [s.receipt for s in self.sights]
-
-    @property
-    def own(self) -> tuple[str, ...]:
-        given = self.briefing.given
-        return artifacts.own(given.paper, self.receipts, bool(given.supplement))
 
     def meeting(self, signal: Signal) -> list[Sight]:
         """The sights that show code or weights in a place of the paper's own."""

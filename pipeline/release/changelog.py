@@ -21,7 +21,7 @@ from pipeline.release.contents import plain
 from pipeline.release.folder import open_sealed
 from pipeline.release.rows import Split, published_row
 from pipeline.release.tables import Lines
-from pipeline.replacement import audited_pool
+from pipeline.replacement import audited_pool, by_tier
 
 What = Literal["added", "dropped", "moved", "changed"]
 LATER = ("CHANGELOG.md", "ERRATA.md", "changelog.jsonl")
@@ -262,7 +262,7 @@ class _Without:
             return known or self._judged(row, events)
 
         pool, reserve = ([self._derived[i] for i in ids] for ids in (drawn.ids, drawn.reserve))
-        rows = [row for part in audited_pool(pool, reserve, edition, judged, events) for row in part]
+        rows = [row for part in audited_pool(pool, by_tier(reserve), edition, judged, events) for row in part]
         return replay(sorted(rows, key=lambda row: row.arxiv_id), edition, events).split(paper)
 
 

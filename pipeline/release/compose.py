@@ -21,7 +21,7 @@ from pipeline.events import Entry, Event, explain, fold
 from pipeline.evidence import Json, Receipt
 from pipeline.release.agent_view import Figure
 from pipeline.release.rows import RowError, Split, published_row
-from pipeline.replacement import audited_pool, candidate
+from pipeline.replacement import audited_pool, by_tier, candidate
 from pipeline.row import Row
 from pipeline.selection import Selection, Stratum, pool
 
@@ -92,7 +92,7 @@ def compose(material: Material) -> Composition:
     by_id = {row.arxiv_id: row for row in derivations}
     drawn, entered = audited_pool(
         [by_id[i] for i in chosen_pool.ids],
-        [by_id[i] for i in chosen_pool.reserve],
+        by_tier([by_id[i] for i in chosen_pool.reserve]),
         edition,
         lambda row: audit(row, by_paper.get(row.arxiv_id, ()), material.receipts, rules),
         events,

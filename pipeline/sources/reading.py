@@ -32,6 +32,7 @@ _CODE = _endings(
     "py ipynb cu cuh c cc cpp h hpp jl r rmd m sh rs go java scala kt swift lua pl f90 f hs ml mjs ts tsx jsx rb cs",
     "sage nb wl do stan pyx lean v slurm bash",
 )
+_DOUBLE = (".tar.gz", ".nii.gz", ".tar.xz")
 _FRONT = {".github": 0, "": 1, "docs": 2}
 _CODE_NAMES = frozenset({"makefile", "dockerfile", "snakefile", "justfile"})
 _PAGES = _endings("html htm")
@@ -82,22 +83,32 @@ class Entry:
 
 
 def _suffix(path: str) -> str:
-    name = PurePosixPath(path).name.lower()
-    for double in (".tar.gz", ".nii.gz", ".tar.xz"):
-        if name.endswith(double):
-            return double
-    return PurePosixPath(name).suffix
+    name = _name(path).lower()
+    stem = _stem(name)
+    return next((double for double in _DOUBLE if name.endswith(double)), name[len(stem) :])
+
+
+def _name(path: str) -> str:
+    """`PurePosixPath.name`, which a listing of ten thousand files has no time for."""
+    return path.rpartition("/")[2] if path[-1:] not in ("/", ".") else PurePosixPath(path).name
+
+
+def _stem(path: str) -> str:
+    """`PurePosixPath.stem`: a name without its last ending; a dot in front or behind ends nothing."""
+    name = _name(path)
+    at = name.rfind(".")
+    return name[:at] if 0 < at < len(name) - 1 else name
 
 
 def is_code(path: str) -> bool:
-    return _suffix(path) in _CODE or PurePosixPath(path).name.lower() in _CODE_NAMES
+    return _suffix(path) in _CODE or _name(path).lower() in _CODE_NAMES
 
 
 def is_weights(path: str) -> bool:
     """By ending; endings that hold anything count where the name says weights."""
     suffix = _suffix(path)
     if suffix in _WEIGHTS:
-        return PurePosixPath(path).name not in ("training_args.bin", "optimizer.pt", "scheduler.pt", "rng_state.pth")
+        return _name(path) not in ("training_args.bin", "optimizer.pt", "scheduler.pt", "rng_state.pth")
     return suffix in _WEIGHTS_ALSO and bool(_WEIGHT_WORD.search(path))
 
 
@@ -115,18 +126,14 @@ def is_checkpoint(path: str) -> bool:
 def is_data(path: str) -> bool:
     """A data file by ending and place: a lone `package.json` or `results.csv` is none."""
     suffix = _suffix(path)
-    if (
-        suffix not in _DATA
-        or is_weights(path)
-        or PurePosixPath(path).name.lower() in ("requirements.txt", "license.txt")
-    ):
+    if suffix not in _DATA or is_weights(path) or _name(path).lower() in ("requirements.txt", "license.txt"):
         return False
     place = path if suffix not in _DATA_ONLY_IN_FOLDERS else path.rpartition("/")[0]
     return bool(_DATA_WORD.search(place))
 
 
 def is_readme(path: str) -> bool:
-    return ("/" not in path and PurePosixPath(path).stem.lower() == "readme") or path.lower() == "readme"
+    return ("/" not in path and _stem(path).lower() == "readme") or path.lower() == "readme"
 
 
 def front_page(paths: Iterable[str]) -> str | None:
@@ -135,7 +142,7 @@ def front_page(paths: Iterable[str]) -> str | None:
         (rank, not name.lower().endswith(".md"), path)
         for path in paths
         for folder, _, name in [path.rpartition("/")]
-        if (rank := _FRONT.get(folder.lower())) is not None and PurePosixPath(name).stem.lower() == "readme"
+        if (rank := _FRONT.get(folder.lower())) is not None and _stem(name).lower() == "readme"
     ]
     return min(found)[2] if found else None
 
@@ -156,10 +163,10 @@ def about_files(entries: Sequence[Entry]) -> dict[str, Json]:
     trained = set(training)
     testing = [p for p in code if p not in trained and _is_entry(p, _EVAL) and p.rpartition("/")[0] not in packages]
     tested = set(testing)
-    training += [p for p in code if p not in tested and _WHOLE.match(PurePosixPath(p).stem)]
+    training += [p for p in code if p not in tested and _WHOLE.match(_stem(p))]
     weights = [e for e in entries if is_weights(e.path)]
     data = [e for e in entries if is_data(e.path)]
-    builders = [p for p in code if _BUILDS_DATA.search(PurePosixPath(p).stem)]
+    builders = [p for p in code if _BUILDS_DATA.search(_stem(p))]
     return {
         "files": len(paths),
         "code_files": len(code),
@@ -182,7 +189,7 @@ def _largest(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _inert(path: str) -> bool:
-    name = PurePosixPath(path).name.lower()
+    name = _name(path).lower()
     return _suffix(path) in _INERT or name.startswith(
         ("license", "licence", "copying", "readme", ".", "citation", "notice")
     )
@@ -190,12 +197,12 @@ def _inert(path: str) -> bool:
 
 def _setup_only(path: str) -> bool:
     """Files that a repository of nothing also has."""
-    return PurePosixPath(path).name.lower() in ("setup.py", "__init__.py", "conf.py", "dockerfile", "makefile")
+    return _name(path).lower() in ("setup.py", "__init__.py", "conf.py", "dockerfile", "makefile")
 
 
 def _is_entry(path: str, pattern: re.Pattern[str]) -> bool:
     """A name that starts a program: the file's own, not a folder's, and not a part such as `train_utils.py`."""
-    stem = PurePosixPath(path).stem
+    stem = _stem(path)
     if re.search(
         r"(?i)(utils?|helpers?|stats|config|dataset|dataloader|loss|model|state|args|options|test_train)$", stem
     ):
