@@ -9,13 +9,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from pipeline.answers import Answer, Episode
-from pipeline.classification import extract
+from pipeline.classification import READ, extract, extraction
 from pipeline.corpus import Exclusion, PaperRecord
 from pipeline.derivation import Inputs
+from pipeline.editions import Edition
 from pipeline.evidence import Exchange, Signal
 from pipeline.release import pack
 from pipeline.release.case import Case
@@ -93,6 +95,37 @@ def failed(case: Case, place: Path) -> list[tuple[str, str]]:
     opened = Pack.open(place)
     with opened.archive:
         return [(f.where, f.message) for f in extracted(case, opened).failures]
+
+
+class Watched:
+    """An edition that remembers which of its settings were read."""
+
+    def __init__(self, edition: Edition) -> None:
+        self._edition = edition
+        self.read: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        self.read.add(name)
+        return getattr(self._edition, name)
+
+
+def test_extraction_reads_no_setting_that_its_print_leaves_out(made: ModuleType, held: Material) -> None:
+    episode = answered(made, sampled(held)[0])
+    record = PaperRecord(
+        arxiv_id=episode.paper, version=1, title="Made paper", authors=(), abstract="", forum_id=None,
+        published="", categories=(), supplement_path=None, index_key="",
+    )  # fmt: skip
+    watched = Watched(held.edition)
+    extract(record, made.paper(sampled(held)[0]), episode, watched, has_supplement=False)  # type: ignore[arg-type]
+    assert watched.read == set(READ)
+    told = {"has_supplement": False, "code": "c"}
+    one, other = (
+        extraction(record, episode, e, **told) for e in (held.edition, held.edition.model_copy(update={"seed": "x"}))
+    )
+    assert one == other
+    assert one != extraction(record, replace(episode, bundle="1" * 64), held.edition, **told)
+    assert one != extraction(record, episode, held.edition.model_copy(update={"tolerance_relative": 0.2}), **told)
+    assert one != extraction(record, episode, held.edition, **told | {"code": "d"})
 
 
 def test_rows_read_again_from_the_pack_are_the_releases(made: ModuleType, held: Material, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.evidence import Outcome
+from pipeline.sources import reading
 from pipeline.sources.pages import read_page
 from pipeline.sources.reading import Entry, PaperFacts, about_files, coming_soon, links_in, names_paper
 
@@ -127,3 +129,11 @@ def test_any_bytes_read_as_a_page(body: bytes) -> None:
 def test_facts_of_a_file_list_do_not_depend_on_its_order(files: list[tuple[str, int]]) -> None:
     entries = [Entry(path, size) for path, size in dict(files).items()]
     assert about_files(entries) == about_files(entries[::-1])
+
+
+@given(st.text("ab./.G", max_size=10), st.sampled_from(["", ".tar.gz", ".py", "/", "."]))
+def test_names_and_endings_are_those_of_a_posix_path(start: str, end: str) -> None:
+    path = start + end
+    assert (reading._name(path), reading._stem(path)) == (PurePosixPath(path).name, PurePosixPath(path).stem)
+    if not path.endswith(".tar.gz"):
+        assert reading._suffix(path) == PurePosixPath(PurePosixPath(path).name.lower()).suffix

@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -82,6 +83,17 @@ def test_episodes_come_back_in_sample_order(record: Record) -> None:
     assert record.episode_keys("sample") == ["k1", "k2", "k3"]
     assert record.get_episodes(["k3", "k0", "k2"]) == {"k3": {"seq": 3}, "k2": {"seq": 2, "again": True}}
     assert record.get_episode("k0") is None
+
+
+def test_an_episode_and_its_receipts_are_kept_together(record: Record) -> None:
+    told = {"edition": "e", "paper": "2505.00001", "seq": 0}
+    record.put_receipt(receipt("old words"))
+    record.put_episode("k", **told, value={"a": 1}, read=[receipt()])  # type: ignore[arg-type]
+    assert (record.get_receipt(receipt().id), record.get_episode("k")) == (receipt(), {"a": 1})
+    other = replace(receipt(), subject="github:other/place", arguments={"repo": "other/place"})
+    with pytest.raises(TypeError):
+        record.put_episode("k2", **told, value={"a": object()}, read=[other])  # type: ignore[arg-type]
+    assert (record.get_receipt(other.id), record.get_episode("k2")) == (None, None)
 
 
 def test_threads_may_share_a_record(record: Record) -> None:
