@@ -290,7 +290,7 @@ min_papers = 1
 
 @contextmanager
 def workplace(name: str, root: Path, say: Say = to_stderr, minutes: float | None = None) -> Iterator[Workplace]:
-    """Open an edition's workplace, and close its world at the end."""
+    """Open an edition's workplace, and close it at the end."""
     store = Store.open(root)
     with opened(Workplace(edition=load_edition(name, store), store=store, say=say, minutes=minutes)) as work:
         yield work
@@ -298,9 +298,10 @@ def workplace(name: str, root: Path, say: Say = to_stderr, minutes: float | None
 
 @contextmanager
 def opened(work: Workplace) -> Iterator[Workplace]:
-    """Close a workplace's world at the end."""
+    """Close a workplace's world and database at the end: SQLite then puts its log into the one file that is copied."""
     try:
         yield work
     finally:
         if "world" in work.__dict__ and work.world is not None:
             work.world.close()
+        work.store.engine.dispose()

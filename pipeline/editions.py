@@ -237,7 +237,7 @@ class Edition(Settings):
         return _build(_inherit(self._given, dict(changes)), f"a variant of {self.name}", self._folder, self._world_path)
 
     def told(self) -> dict[str, Any]:
-        """Everything about it as JSON, for `retold` on another machine: unlike `settings`, with addresses and places."""
+        """Everything about it as JSON, for `retold` on another machine: unlike `settings`, with its places."""
         folder, world = (place and str(place.resolve()) for place in (self._folder, self._world_path))
         return {"settings": self.model_dump(mode="json"), "folder": folder, "world": world}
 
