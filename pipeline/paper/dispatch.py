@@ -43,6 +43,7 @@ def _table() -> dict[str, Any]:
         structure.author: "author",
         structure.icml_author: "icmlauthor",
         structure.thanks: "thanks blfootnote icmlcorrespondingauthor",
+        structure.keywords: "keywords keyword kwords icmlkeywords",
         structure.footnote: "footnote footnotetext tablefootnote sidenote marginpar tnote footnotetext*",
         structure.label: "label",
         structure.ref: "ref eqref cref Cref autoref Autoref pageref nameref vref fullref cref* Cref* ref* labelcref",

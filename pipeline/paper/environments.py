@@ -63,6 +63,10 @@ def begin(r: Renderer, name: str) -> None:
     if name in symbols.LISTS:
         r.line()
         r.envs[-1].end = r.line
+    elif name in ("keywords", "keyword", "IEEEkeywords", "kwds"):
+        r.paragraph()
+        r.emit("Keywords: ")
+        r.envs[-1].end = r.paragraph
     elif name.rstrip("*") in _THEOREMS:
         theorem(r, name, "")
 

@@ -178,6 +178,13 @@ def thanks(r: Renderer, token: str) -> None:
     footnote_like(r, "thanks")
 
 
+def keywords(r: Renderer, token: str) -> None:
+    """A block of their own: many classes want them at the end of the abstract, where they are no sentence's end."""
+    r.paragraph()
+    r.emit("Keywords: ")
+    r.group(r.paragraph) if r.tex.skip_space() == "{" else None
+
+
 def footnote(r: Renderer, token: str) -> None:
     r.tex.optional()
     footnote_like(r, "footnote")

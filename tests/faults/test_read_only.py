@@ -20,9 +20,9 @@ from tests.faults.driving import one_line, told
 @pytest.fixture
 def sealed(finished: Tiny, tmp_path: Path) -> Iterator[Tiny]:
     """The finished edition, mounted read-only: chmod does not stop root."""
-    place = tmp_path / "sealed"
+    place, whole = tmp_path / "sealed", finished.copy(tmp_path / "whole")
     place.mkdir()
-    made = subprocess.run(["mount", "--bind", str(finished.folder), str(place)], capture_output=True, check=False)
+    made = subprocess.run(["mount", "--bind", str(whole.folder), str(place)], capture_output=True, check=False)
     if made.returncode:
         pytest.skip(f"nothing can be mounted here ({made.stderr.decode().strip()})")
     try:

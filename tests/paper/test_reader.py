@@ -43,6 +43,20 @@ def test_title_authors_and_abstract_come_out_plain() -> None:
     assert urls(p, place="thanks", visible=True) == ["https://github.com/a/b"]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "\\keywords{boxes, frames}",
+        "\\keywords boxes, frames",
+        "\\begin{keywords}boxes, frames\\end{keywords}",
+        "\\begin{IEEEkeywords}boxes, frames\\end{IEEEkeywords}",
+    ],
+)
+def test_keywords_behind_an_abstract_are_no_part_of_its_last_sentence(words: str) -> None:
+    p = paper(f"\\begin{{abstract}}We win by 3\\%. {words}\\end{{abstract}}Body.")
+    assert [line for line in p.text.split("\n") if line][1:3] == ["We win by 3%. ", "Keywords: boxes, frames"]
+
+
 def test_links_know_their_place_and_whether_the_pdf_shows_them() -> None:
     p = paper(
         "\\begin{abstract}Code: \\url{https://github.com/o/abstract}.\\end{abstract}\n"
