@@ -1,10 +1,10 @@
 """All benchmarks, one after another, each in a process of its own, and what they came to as page, plot and numbers.
 
-    uv run --group bench python -m tests.bench [--quick] [--only NAME …] [--out FOLDER]
+    uv run --group bench python -m tests.bench [--quick] [--only NAME …] [--add FILE …] [--out FOLDER]
 
 writes `performance.json` (every row, the machine, the commit), `performance.md` (goals and tables) and
 `performance.png` to `docs/`, or to FOLDER. `--only` runs some and keeps the other rows of an earlier run on the same
-commit and machine. `--quick` does little of everything, in a minute or two: a smoke test, whose numbers mean nothing;
+commit and machine; `--add` takes rows that a benchmark wrote by itself. `--quick` does little of everything, in a minute or two: a smoke test, whose numbers mean nothing;
 it writes to `docs/` only where told to. Goals are printed beside what was measured and never asserted: the exit code is
 1 only where a benchmark itself failed.
 """
@@ -75,6 +75,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a smoke test of a minute or two")
     parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help=", ".join(names))
+    parser.add_argument("--add", nargs="+", type=Path, default=[], metavar="FILE", help="rows measured by themselves")
     parser.add_argument("--out", type=Path, help="folder (default: docs; a quick run's: a temporary one)")
     given = parser.parse_args()
     chosen = [m for m in here if (m.name in given.only if given.only else not m.asked)]
@@ -91,6 +92,8 @@ def main() -> int:
             rows, told = run(member, given.quick, Path(work))
             said["benches"][member.name] = {**told, "of": [row["bench"] for row in rows[:1]]}
             said["rows"] += rows
+    for file in given.add:
+        said["rows"] += json.loads(file.read_text(encoding="utf-8"))
     said["date"] = datetime.now(UTC).strftime("%Y-%m-%d")
     place.write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     plot.draw(said, folder / "performance.png")

@@ -20,7 +20,15 @@ RUN: dict[str, Any] = {
 
 
 def growth(case: str, papers: int, seconds: float, peak: float) -> telling.Row:
-    return {"bench": "growth", "case": case, "papers": papers, "seconds": seconds, "peak_mb": peak, "disk_mb": 1.0}
+    return {
+        "bench": "growth",
+        "case": case,
+        "papers": papers,
+        "seconds": seconds,
+        "cpu_seconds": seconds,
+        "peak_mb": peak,
+        "disk_mb": 1.0,
+    }
 
 
 @pytest.mark.slow
@@ -51,7 +59,7 @@ def test_a_quick_run_of_some_benchmarks_ends_and_writes_numbers_page_and_picture
 def test_every_panel_of_the_picture_is_drawn_from_what_there_is(tmp_path: Path) -> None:
     from tests.bench import plot  # matplotlib takes a second, which the other tests need not wait for
 
-    rows = [growth(case, n, n / 10, n / 5) for n in (60, 1_000) for case in ("build", "no-op")]
+    rows = [growth(case, n, n / 10, n / 5) for n in (60, 1_000) for case in ("cold", "no-op")]
     rows += [{"bench": "selection", "who": who, "rows": n, "ms": n / 9.0} for who in ("ours", "b") for n in (10, 100)]
     told = {"bench": "reader", "case": "c", "papers": 2, "failed": 1, "kept_share": None}
     rows += [{**told, "who": who, "median_ms": 5.0} for who in ("ours", "pandoc")]
@@ -63,12 +71,17 @@ def test_every_panel_of_the_picture_is_drawn_from_what_there_is(tmp_path: Path) 
 
 
 def test_a_goal_is_met_missed_or_not_measured_and_the_page_says_which() -> None:
-    rows = [growth("build", 1_000, 95.0, 400), growth("build", 10_000, 900.0, 2_000), growth("no-op", 10_000, 4.0, 90)]
+    rows = [
+        growth("from evidence", 1_000, 95.0, 400),
+        growth("cold", 1_000, 70.0, 500),
+        growth("cold", 10_000, 900.0, 2_000),
+        growth("no-op", 10_000, 4.0, 90),
+    ]
     said = {goal.what: goal.met(rows) for goal in goals.GOALS}
     assert said["1,000 papers from recorded evidence"] is False
     assert said["10,000 papers, peak memory"] is True
     assert said["10,000 papers, nothing to do"] is True
-    assert said["10,000 papers, time a paper beside that of 1,000"] is True
+    assert said["10,000 papers, processor time a paper beside that of 1,000"] is False
     assert said["reader beside pandoc, median paper"] is None
     text = page.render({**RUN, "rows": rows})
     assert "| 1,000 papers from recorded evidence | at most 90 s | 95.0 s | NOT met |" in text
