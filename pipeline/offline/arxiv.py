@@ -33,13 +33,10 @@ def _query(world: World, call: Call) -> Answer:
         if _ID.fullmatch(name) is None:
             return _malformed(call, name)
     query = call.arg("search_query")
-    papers = [world.papers[key] for key in sorted(world.papers)]
-    if asked:
-        papers = [paper for name in asked if (paper := _known(world, name)) is not None]
+    papers = [paper for name in asked if (paper := _known(world, name)) is not None]
     if query.strip():
-        papers = [paper for paper in papers if _matches(paper, query)]
-    elif not asked:
-        papers = []
+        listed = papers if asked else [world.papers[key] for key in sorted(world.papers)]
+        papers = [paper for paper in listed if _matches(paper, query)]
     start, size = call.number("start", 0, 1 << 30), call.number("max_results", 10, 2000)
     entries = "".join(_entry(paper) for paper in papers[start : start + size])
     return _feed(world, call, entries, len(papers), start, size)

@@ -144,7 +144,7 @@ class Conference:
     def __init__(self, told: GeneratedFacts, folder: Path) -> None:
         self.told = told
         self._folder = folder
-        self.drawn = lru_cache(maxsize=CACHED)(partial(draw, told.seed))
+        self.drawn = lru_cache(maxsize=told.papers)(partial(draw, told.seed))  # a list goes through all of them
         owners: dict[str, int] = {}
         hub: dict[str, int] = {}
         hosts: dict[str, int] = {}

@@ -4,9 +4,9 @@
 
 writes `performance.json` (every row, the machine, the commit), `performance.md` (goals and tables) and
 `performance.png` to `docs/`, or to FOLDER. `--only` runs some and keeps the other rows of an earlier run on the same
-commit and machine; `--add` takes rows that a benchmark wrote by itself. `--quick` does little of everything, in a minute or two: a smoke test, whose numbers mean nothing;
-it writes to `docs/` only where told to. Goals are printed beside what was measured and never asserted: the exit code is
-1 only where a benchmark itself failed.
+commit and machine; `--add` takes rows that a benchmark wrote by itself. `--quick` does little of everything, in a
+minute or two: a smoke test, whose numbers mean nothing; it writes to `docs/` only where told to. Goals are printed
+beside what was measured and never asserted: the exit code is 1 only where a benchmark itself failed.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """How time, memory, disk and requests of a build grow with an edition, on generated conferences.
 
-`uv run python tests/bench/growth.py [60 1000] [--out FILE.json]` builds each size four times, every time in a process of
-its own: cold (everything asked of the offline world), with nothing to do, after one change (a cap), and from recorded
-evidence (record and blobs are there, episodes and tables are gone). It prints a table; beside each number of a paper
-stands its ratio to the smallest size (1 is linear), and one that grows less than the edition lies below. 10,000 papers
-take an hour, so they are asked for by name: `growth.py 10000 --out FILE`, then `python -m tests.bench --add FILE`.
+`uv run python tests/bench/growth.py [60 1000] [--out FILE.json]` builds each size four times, every time in a process
+of its own: cold (everything asked of the offline world), with nothing to do, after one change (a cap), and from
+recorded evidence (record and blobs are there, episodes and tables are gone). It prints a table; beside each number of a
+paper stands its ratio to the smallest size (1 is linear), and one that grows less than the edition lies below. 10,000
+papers take an hour, so they are asked for by name: `growth.py 10000 --out FILE`, then `python -m tests.bench --add
+FILE`.
 
 FILE.json is a flat list of {"bench": "growth", "case": "cold" | "no-op" | "one change" | "from evidence", "papers": n,
 "seconds": wall clock, "cpu_seconds": of all processes, "peak_mb": the largest process, "requests": sent to the world,
