@@ -17,7 +17,7 @@ from pipeline.release.publication import release_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 REPO = "lab/made"
-POINTS = 20
+POINTS = 8
 pytestmark = pytest.mark.slow
 
 
