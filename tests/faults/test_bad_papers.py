@@ -64,7 +64,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
         failing(packages.fetch_source, lambda _, record, *__: record.arxiv_id == FETCH, bad_disk, patched, packages)
         rule = ZeroDivisionError("hours per nothing")
         failing(
-            episodes.derivation,
+            episodes.extract,
             lambda record, *_, **__: record.arxiv_id == RULE,
             rule,
             patched,
