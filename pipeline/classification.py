@@ -32,9 +32,10 @@ READ = ("absence_searches", "tolerance_relative")
 
 def extraction(record: PaperRecord, episode: Episode, edition: Edition, *, has_supplement: bool, code: str) -> str:
     """What `extract` gives follows from this alone: hash of the paper's record, its episode (the bundle's digest is in
-    it), the settings read, and the code."""
+    it; how often and at what cost it looked is not read), the settings read, and the code."""
     settings = edition.model_dump(mode="json", include=set(READ))
-    return digest(["extraction", asdict(record), episode.to_json(), settings, has_supplement, code])
+    said = {name: value for name, value in episode.to_json().items() if name not in ("passes", "account")}
+    return digest(["extraction", asdict(record), said, settings, has_supplement, code])
 
 
 def extract(
