@@ -8,8 +8,9 @@ papers take an hour, so they are asked for by name: `growth.py 10000 --out FILE`
 FILE`.
 
 FILE.json is a flat list of {"bench": "growth", "case": "cold" | "no-op" | "one change" | "from evidence", "papers": n,
-"seconds": wall clock, "cpu_seconds": of all processes, "peak_mb": the largest process, "requests": sent to the world,
-"disk_mb": store, "sql_mb", "blobs_mb", "tables_mb": parts of it}.
+"seconds": wall clock, "cpu_seconds": of the building process and those it waits for (its shards are not among them),
+"peak_mb": the largest process, "requests": sent to the world, "disk_mb": store, "sql_mb", "blobs_mb", "tables_mb":
+parts of it}.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def _selection(axis: Axes, rows: Sequence[Row]) -> None:
 def _growth(axis: Axes, rows: Sequence[Row]) -> None:
     axis.set_title("A first build of a generated conference")
     mine = [row for row in rows if row["bench"] == "growth" and row["case"] == "cold"]
-    named = {"cpu_seconds": "processor time, s", "peak_mb": "memory, MB", "disk_mb": "disk, MB"}
+    named = {"seconds": "time, s", "peak_mb": "memory, MB", "disk_mb": "disk, MB"}
     lines = {}
     for n, (field, name) in enumerate(named.items()):
         points = [(row["papers"], row[field]) for row in mine if row.get(field)]

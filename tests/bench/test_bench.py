@@ -81,7 +81,7 @@ def test_a_goal_is_met_missed_or_not_measured_and_the_page_says_which() -> None:
     assert said["1,000 papers from recorded evidence"] is False
     assert said["10,000 papers, peak memory"] is True
     assert said["10,000 papers, nothing to do"] is True
-    assert said["10,000 papers, processor time a paper beside that of 1,000"] is False
+    assert said["10,000 papers, time a paper beside that of 1,000"] is False
     assert said["reader beside pandoc, median paper"] is None
     text = page.render({**RUN, "rows": rows})
     assert "| 1,000 papers from recorded evidence | at most 90 s | 95.0 s | NOT met |" in text
