@@ -43,7 +43,7 @@ def _reader(axis: Axes, rows: Sequence[Row]) -> None:
     for place, row in enumerate(reversed(mine)):
         ours = row["who"] == "ours"
         axis.barh(place, row["median_ms"], color=OURS if ours else "#c9c9c9", height=0.62)
-        kept = "" if row.get("kept_share") is None else f", {row['kept_share']:.0%} of table numbers"
+        kept = "" if row.get("kept_share") is None else f", {row['kept_share']:.1%} of table numbers"
         failed = f", {row['failed']} of {row['papers']} failed" if row["failed"] else ""
         axis.text(row["median_ms"] * 1.06, place, f"{row['median_ms']:,.0f} ms{kept}{failed}", va="center", fontsize=12)
     if mine:
