@@ -17,6 +17,8 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+    from tests.e2e.tiny import Tiny
+
 CHROMIUM = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
@@ -68,6 +70,19 @@ def loopback_only(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
         connect(self, address)  # type: ignore[arg-type]
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
+    """One released tiny edition for all tests of this process; what changes it works on a `copy`."""
+    from tests.e2e import tiny
+
+    return tiny.finished(tmp_path_factory)
+
+
+@pytest.fixture
+def copy(finished: Tiny, tmp_path: Path) -> Tiny:
+    return finished.copy(tmp_path / "copy")
 
 
 @pytest.fixture
