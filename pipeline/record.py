@@ -137,6 +137,7 @@ _SEEN = (
 )
 
 
+# Of a commit whose answer was lost, what was sent is counted twice: counts are shown, and nothing rests on them.
 @steady
 class Record:
     """Puts and gets over one database. Creates its tables where they are missing."""
