@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 
@@ -31,7 +31,6 @@ UNTIL_CHUNK = 50
 def run(work: Workplace, print_: str) -> Summary:
     """Tables `rows` (derivations), `receipts`, and `classification_exclusions`; episodes lie in the record."""
     work.store.register(work.edition.name, work.edition.hash)
-    work.extracts |= _extracts(work)
     items = episodes.items(work)
     cached = 0
     waiting = 0
@@ -45,7 +44,7 @@ def run(work: Workplace, print_: str) -> Summary:
         todo = [i for i in chunk if i in again or recorded(work, i) is None]
         cached += len(chunk) - len(todo)
         asyncio.run(read_papers(work, todo, passes=1))
-        waiting += _look_later(work, chunk)
+        waiting += look_later(work, chunk)
         waiting += second_looks.look_again(work, chunk)
         if work.edition.until:
             filled += (_fills(work, item) for item in chunk)
@@ -150,11 +149,17 @@ def _fills(work: Workplace, item: Item) -> Tier | None:
     return end.tier if isinstance(end, Derivation) and end.eligible else None
 
 
-def _look_later(work: Workplace, items: Sequence[Item]) -> int:
+Read = Callable[[Sequence[Item], int], None]
+"""Who looks at these papers for the so-manieth time."""
+
+
+def look_later(work: Workplace, items: Sequence[Item], read: Read | None = None) -> int:
     """Look again, a day later, at papers whose labels wait on an undetermined answer. Returns how many must still wait.
 
     A day passes at once in an offline world; elsewhere the next build after that day looks again.
     """
+    if not work.extracts:
+        work.extracts |= _extracts(work)
     day = timedelta(hours=work.edition.second_look_hours)
     for look in range(2, work.edition.max_passes + 1):
         due = [i for i in items if _wants_look(work, i, look)]
@@ -165,7 +170,10 @@ def _look_later(work: Workplace, items: Sequence[Item]) -> int:
             wait = max(_last_seen(work, i) for i in due) + day - work.clock.now()
             work.clock.sleep(max(0.0, wait.total_seconds() + 60))
         ready = [i for i in due if _last_seen(work, i) + day <= work.clock.now()]
-        asyncio.run(read_papers(work, ready, passes=look))
+        if read is None:
+            asyncio.run(read_papers(work, ready, passes=look))
+        else:
+            read(ready, look)
         late = len(due) - len(ready)
         if late or work.out_of_time():
             return late + sum(_wants_look(work, i, look) for i in ready)

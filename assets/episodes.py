@@ -146,6 +146,12 @@ def recorded(work: Workplace, item: Item) -> Episode | None:
     return None
 
 
+def looked(work: Workplace, item: Item, passes: int) -> bool:
+    """Whether the recorded episode of a paper comes from that many looks at it."""
+    episode = recorded(work, item)
+    return episode is not None and episode.passes >= passes
+
+
 def paper_of(work: Workplace, item: Item) -> Paper:
     return read(files_of(item.bundle.source_files, work.store.blobs.get))
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 DASK = "dask:"
-LEAST = 100
+LEAST = 60
 """Papers that are worth a process of their own: to start one takes as long as to read some of them."""
 MOST = 1_000
 """Shares of one build: each is a step that Dagster keeps account of."""
@@ -48,11 +48,11 @@ class OrderError(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Order:
-    """One share of an edition's first readings.
+    """One share of an edition's readings, the first ones or a later `look` at them.
 
     `edition` is told as by `Edition.told`, `hash` its hash, `code` as of `episodes.code_of`. `world`: what the world
-    answers, `world_print` the print it goes by in keys, `sources_print` that of its sources. `deadline`: UTC, as the
-    record stamps it, or None. `budget` bounds what this share's papers cost beyond `paid`, the requests, tokens and
+    answers, `world_print` the print it goes by in keys, `sources_print` that of its sources. `now`: when this is, on an
+    offline world's clock, or None. `deadline`: UTC, as the record stamps it, or None. `budget` bounds what this share's papers cost beyond `paid`, the requests, tokens and
     money that the record had for them before; None where nothing is paid for.
     """
 
@@ -63,6 +63,8 @@ class Order:
     world_print: str
     sources_print: str
     run: str
+    look: int
+    now: str | None
     deadline: str | None
     budget: Json | None
     accepted: tuple[str, ...]
@@ -153,8 +155,8 @@ def cores() -> int:
 # ------------------------------------------------------------------------------------------------------------- writing
 
 
-def write(work: Workplace, items: Sequence[Item], parts: int) -> list[str]:
-    """Keep the orders for these papers among the blobs; returns their hashes, share by share."""
+def write(work: Workplace, items: Sequence[Item], parts: int, look: int = 1) -> list[str]:
+    """Keep the orders for a look at these papers among the blobs; returns their hashes, share by share."""
     from pipeline.sources.clocks import SystemClock
 
     now = SystemClock().now()
@@ -173,6 +175,8 @@ def write(work: Workplace, items: Sequence[Item], parts: int) -> list[str]:
             world_print=work.world_print,
             sources_print=work.sources_print,
             run=work.run,
+            look=look,
+            now=stamp(work.clock.now()) if work.offline else None,
             deadline=None if rest is None else stamp(now + timedelta(minutes=rest)),
             budget=left,
             accepted=() if purse is None else tuple(sorted(purse.accepted)),
@@ -209,9 +213,10 @@ def _sum(paid: Mapping[str, Spent], papers: set[str]) -> Spent:
 
 
 @contextmanager
-def at_work(sha256: str, root: Path, say: Say) -> Iterator[tuple[Workplace, list[Item]]]:
-    """Open an order in a store of this machine: a workplace with what the order allows, and its papers that the record
-    has no episode of yet. Raises OrderError where they would be read otherwise than the build would read them.
+def at_work(sha256: str, root: Path, say: Say) -> Iterator[tuple[Workplace, list[Item], int]]:
+    """Open an order in a store of this machine: a workplace with what the order allows, its papers that the record has
+    no such look at yet, and which look that is. Raises OrderError where they would be read otherwise than the build
+    would read them.
     """
     store = Store.open(root)
     order = Order.from_bytes(_fetched(store.blobs, sha256))
@@ -234,9 +239,11 @@ def at_work(sha256: str, root: Path, say: Say) -> Iterator[tuple[Workplace, list
             items.append(Item(record=record, bundle=bundle, rank=row["rank"], key=paper["key"]))
         if order.deadline is not None:
             work.minutes = (unstamp(order.deadline) - datetime.now(UTC)).total_seconds() / 60
+        if order.now is not None:
+            work.clock.sleep((unstamp(order.now) - work.clock.now()).total_seconds())
         if order.budget is not None:
             _allow(work, order, {item.record.arxiv_id for item in items})
-        yield work, [item for item in items if episodes.recorded(work, item) is None]
+        yield work, [item for item in items if not episodes.looked(work, item, order.look)], order.look
 
 
 def _allow(work: Workplace, order: Order, papers: set[str]) -> None:

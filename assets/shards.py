@@ -1,20 +1,21 @@
-"""First readings in shards: a Dagster job whose ops each read their share of an edition's papers into the record.
+"""Readings in shards: a Dagster job whose ops each read their share of an edition's papers into the record.
 
 Any executor of Dagster's can run it: in one process, in several of this machine, or on the workers of a Dask scheduler.
-Ops pass nothing to each other, and append to what takes many writers. Classification comes after them as ever: what a
-shard did not do, it does itself, so that a release does not know how it was read.
+Ops pass nothing to each other, and append to what takes many writers. The job runs for the first readings, and then for
+each later look at what stayed undetermined. Classification comes after them as ever: what a shard did not do, it does
+itself, so that a release does not know how it was read.
 """
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
-from assets import episodes, orders
+from assets import classification, episodes, orders
 from assets.episodes import Item
 from assets.shop import EDITIONS, Shop
 from assets.stages import prints, stale
@@ -78,9 +79,9 @@ def _shard(part: int, count: int) -> dg.OpDefinition:
             if context.op_config["store"]:
                 to_stderr(f"shard {part + 1} of {count}: {line}")
 
-        with _share(context, shop, part, count, say) as (work, items), _while_wanted(context, work):
-            asyncio.run(episodes.read_papers(work, items, passes=1))
-            read = sum(episodes.recorded(work, item) is not None for item in items)
+        with _share(context, shop, part, count, say) as (work, items, look), _while_wanted(context, work):
+            asyncio.run(episodes.read_papers(work, items, passes=look))
+            read = sum(episodes.looked(work, item, look) for item in items)
             context.log.info(f"{read} of {len(items)} papers read{f'; {work.stopped}' if work.stopped else ''}")
 
     return shard
@@ -89,7 +90,7 @@ def _shard(part: int, count: int) -> dg.OpDefinition:
 @contextmanager
 def _share(
     context: dg.OpExecutionContext, shop: Shop, part: int, count: int, say: Any
-) -> Iterator[tuple[Workplace, list[Item]]]:
+) -> Iterator[tuple[Workplace, list[Item], int]]:
     told, root = context.op_config, shop.root or store_root()
     if told["order"]:
         with orders.at_work(told["order"], Path(told["store"]) if told["store"] else root, say) as found:
@@ -102,7 +103,7 @@ def _share(
         work.store.register(work.edition.name, work.edition.hash)
         # Of all papers, read or not: shares that begin at other times must fit together.
         mine = orders.shares(episodes.items(work), count)[part]
-        yield work, [item for item in mine if episodes.recorded(work, item) is None]
+        yield work, [item for item in mine if episodes.recorded(work, item) is None], 1
 
 
 @contextmanager
@@ -127,24 +128,43 @@ def _while_wanted(context: dg.OpExecutionContext, work: Workplace) -> Iterator[N
 
 
 def fan_out(work: Workplace, home: dg.DagsterInstance) -> None:
-    """Read what has no episode yet in shards, if that is wanted. The caller holds the edition's lock. Whatever goes
-    wrong here is said and costs time alone, since classification reads what is lacking.
+    """Read what has no episode yet in shards, and look again at what stayed undetermined, if that is wanted. The caller
+    holds the edition's lock. Whatever goes wrong here is said and costs time alone, since classification reads what is
+    lacking.
     """
     if work.mode == "refresh":  # reads few, and only after it asked for their evidence
         return
     items = episodes.items(work)
     if work.edition.until:  # no further than any filled sample goes
         items = items[: sum(work.edition.until.values())]
-    todo = [item for item in items if episodes.recorded(work, item) is None]
-    count, (_, executor) = orders.parts_of(work, len(todo)), orders.division(work.environ)
-    if count < 2:
+    if orders.parts_of(work, len(items)) < 2:
         return
     work.store.register(work.edition.name, work.edition.hash)
+    lacking = [item for item in items if episodes.recorded(work, item) is None]
+    if orders.parts_of(work, len(lacking)) > 1:
+        _in_shards(work, home, lacking, 1)
+        if any(episodes.recorded(work, item) is None for item in lacking):
+            return  # a later look comes after all first ones
+
+    def read(due: Sequence[Item], look: int) -> None:
+        _in_shards(work, home, due, look)
+        left = [item for item in due if not episodes.looked(work, item, look)]
+        asyncio.run(episodes.read_papers(work, left, passes=look))
+
+    classification.look_later(work, items, read)
+
+
+def _in_shards(work: Workplace, home: dg.DagsterInstance, items: Sequence[Item], look: int) -> None:
+    """Run the job for one look at these papers, if they are enough for that."""
+    count, (_, executor) = orders.parts_of(work, len(items)), orders.division(work.environ)
+    if count < 2:
+        return
+    what = "first readings" if look == 1 else f"look {look}"
     config: dict[str, Any] = {}
-    for number, order in enumerate(orders.write(work, todo, count), start=1):
+    for number, order in enumerate(orders.write(work, items, count, look), start=1):
         here = "" if executor.startswith(orders.DASK) else str(work.store.root)
         config[f"shard_{number}"] = {"config": {"order": order, "store": here}}
-    work.say(f"first readings of {len(todo)} papers in {count} shards, {executor}")
+    work.say(f"{what} of {len(items)} papers in {count} shards, {executor}")
     kind = executor.partition(":")[0]
     run_config: dict[str, Any] = {"ops": config, "loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
     if kind == "dask":
@@ -165,12 +185,11 @@ def fan_out(work: Workplace, home: dg.DagsterInstance) -> None:
     if work.purse is not None:
         work.purse.spent = episodes.paid(work)
     work.catch_up()
-    lacking = sum(episodes.recorded(work, item) is None for item in todo)
     faults = [e for e in result.all_events if e.is_step_failure or e.is_job_failure]
     for event in faults:
-        work.say(f"first readings: {event.step_key or 'the run'} failed: {_cause(event)}")
-    if lacking:
-        work.say(f"first readings: {lacking} of {len(todo)} papers are left to this process")
+        work.say(f"{what}: {event.step_key or 'the run'} failed: {_cause(event)}")
+    if left := sum(not episodes.looked(work, item, look) for item in items):
+        work.say(f"{what}: {left} of {len(items)} papers are left to this process")
 
 
 def _cause(event: dg.DagsterEvent) -> str:

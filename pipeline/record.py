@@ -322,12 +322,6 @@ class Record:
 
     # Receipts
 
-    def put_receipt(self, receipt: Receipt) -> None:
-        """Facts are read from the same exchanges anew when the code that reads them improves: the newest reading
-        stays."""
-        with self.engine.begin() as connection:
-            connection.execute(self._put_receipt, _receipt_row(receipt))
-
     def get_receipt(self, id_: str) -> Receipt | None:
         with self.engine.connect() as connection:
             text = connection.execute(sa.select(receipts.c.json).where(receipts.c.id == id_)).scalar()
@@ -358,7 +352,8 @@ class Record:
         self, key: str, *, edition: str, paper: str, seq: int, value: Json, read: Sequence[Receipt] = ()
     ) -> None:
         """Commit one episode, and the receipts `read` in it. `key` is hash(inputs, code), `seq` the paper's place in
-        the sample; a put again replaces it."""
+        the sample; a put again replaces it. Facts are read from the same exchanges anew when the code that reads them
+        improves: the newest reading of a receipt stays."""
         row = {"key": key, "edition": edition, "paper": paper, "seq": seq, "json": canonical(value)}
         rows = [_receipt_row(one) for one in sorted(read, key=lambda one: one.id)]  # one order: nobody waits in a ring
         with self.engine.begin() as connection:

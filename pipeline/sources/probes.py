@@ -181,7 +181,6 @@ class Probes:
             subject=cleaned(finding.subject),
             facts=facts,
         )
-        self._recorder.record.put_receipt(receipt)
         return Probed(receipt, cleaned(dict(finding.content)))
 
 

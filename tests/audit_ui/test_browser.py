@@ -55,7 +55,7 @@ def listening(port: int, seconds: float = 60) -> None:
 @contextmanager
 def served(world: World) -> Iterator[str]:
     port = free_port()
-    server = uvicorn.Server(uvicorn.Config(world.app, port=port, log_level="warning"))
+    server = uvicorn.Server(uvicorn.Config(world.app, port=port, log_config=None, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     listening(port)
@@ -68,9 +68,11 @@ def enter(browser: Browser, base: str, name: str, **context: Any) -> Page:
     """Log in by keyboard: the name has the focus, the rest is Tab and Enter."""
     page = browser.new_context(**context).new_page()
     page.goto(base)
+    page.wait_for_selector("input[name=name]:focus")  # comes with the first drawing, which may be later than the load
     page.keyboard.type(name)
     page.keyboard.press("Tab")
     page.keyboard.type(PASSWORD)
+    assert page.input_value("input[name=name]") == name
     page.keyboard.press("Enter")
     page.wait_for_selector("text=Queue")
     return page

@@ -41,7 +41,6 @@ SINGLE = (
     (store.Store, "write_table"),
     (store.FolderBlobs, "put"),
     (record.Record, "put_exchange"),
-    (record.Record, "put_receipt"),
     (record.Record, "put_episode"),
     (ledger.Ledger, "append"),
     (Path, "replace"),

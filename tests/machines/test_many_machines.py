@@ -194,7 +194,7 @@ def test_what_a_shard_does_not_do_the_build_does_and_says_so(
 ) -> None:
     whole, opened = orders.at_work, []
 
-    def at_work(sha256: str, root: Path, say: Say) -> AbstractContextManager[tuple[Workplace, list[Item]]]:
+    def at_work(sha256: str, root: Path, say: Say) -> AbstractContextManager[tuple[Workplace, list[Item], int]]:
         opened.append(sha256)
         if len(opened) == 2:
             raise orders.OrderError("the code here (0) is not the build's")

@@ -87,7 +87,7 @@ def elsewhere(work: Workplace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     return tmp_path / "worker"
 
 
-def opened(sha256: str, root: Path) -> AbstractContextManager[tuple[Workplace, list[Item]]]:
+def opened(sha256: str, root: Path) -> AbstractContextManager[tuple[Workplace, list[Item], int]]:
     return orders.at_work(sha256, root, lambda line: None)
 
 
@@ -101,7 +101,7 @@ def test_orders_bring_every_paper_to_machines_that_have_no_table(work: Workplace
     items = episodes.items(work)
     given = []
     for sha256 in orders.write(work, items, 3):
-        with opened(sha256, elsewhere) as (there, share):
+        with opened(sha256, elsewhere) as (there, share, _):
             assert there.edition.hash == work.edition.hash
             assert there.edition.world_path == work.edition.world_path
             assert there.world_print == work.world_print
@@ -118,8 +118,23 @@ def test_papers_with_an_episode_are_not_read_again(
 ) -> None:
     (sha256,) = orders.write(work, episodes.items(work), 1)
     monkeypatch.setenv("RECLAIM_DATABASE", f"sqlite:///{work.store.root / 'store.sqlite'}")
-    with opened(sha256, elsewhere) as (_, share):
+    with opened(sha256, elsewhere) as (_, share, _):
         assert share == []
+
+
+def test_a_later_look_takes_who_had_none_yet_at_the_time_it_was_told(work: Workplace, elsewhere: Path) -> None:
+    items = episodes.items(work)[:2]
+    work.clock.sleep(86_400)
+    (sha256,) = orders.write(work, items, 1, look=2)
+    record = Workplace(edition=work.edition, store=Store.open(elsewhere)).record
+    found = {item.key: episode for item in items if (episode := episodes.recorded(work, item))}
+    for item, passes in zip(items, (1, 2), strict=True):
+        seen = dataclasses.replace(found[item.key], passes=passes)
+        record.put_episode(item.key, edition=work.edition.name, paper=seen.paper, seq=item.rank, value=seen.to_json())
+    with opened(sha256, elsewhere) as (there, share, look):
+        assert share == items[:1]
+        assert look == 2
+        assert there.clock.now() == work.clock.now()
 
 
 def test_other_settings_code_world_or_keys_are_refused_and_named(work: Workplace, elsewhere: Path) -> None:
@@ -148,12 +163,12 @@ def test_an_order_that_is_lost_or_of_another_version_is_refused_and_named(work: 
 def test_a_share_gets_the_minutes_that_are_left(work: Workplace, elsewhere: Path) -> None:
     work.minutes, work.began = 10.0, time.monotonic() - 4 * 60
     (sha256,) = orders.write(work, episodes.items(work), 1)
-    with opened(sha256, elsewhere) as (there, _):
+    with opened(sha256, elsewhere) as (there, _, _):
         assert there.minutes is not None
         assert 5 < there.minutes <= 6
         assert not there.out_of_time()
     late = changed(work, sha256, deadline=stamp(datetime.now(UTC) - timedelta(seconds=1)))
-    with opened(late, elsewhere) as (there, _):
+    with opened(late, elsewhere) as (there, _, _):
         assert there.out_of_time()
 
 
@@ -172,7 +187,7 @@ def test_a_share_that_begins_anew_has_paid_what_its_killed_worker_paid(work: Wor
     )
     one, other = orders.write(here, episodes.items(work)[:2], 2)
     record.put_turn(turn(work, first, 2))
-    with opened(one, elsewhere) as (there, _), opened(other, elsewhere) as (beside, _):
+    with opened(one, elsewhere) as (there, _, _), opened(other, elsewhere) as (beside, _, _):
         assert there.purse is not None
         assert beside.purse is not None
         assert there.purse.budget == Budget(usd=0.499, requests=50)
@@ -197,8 +212,8 @@ def test_without_a_word_there_is_a_share_a_core_where_only_the_processor_is_busy
 ) -> None:
     monkeypatch.setattr(orders, "cores", lambda: 6)
     work.environ = {}
-    parts = {papers: orders.parts_of(work, papers) for papers in (0, 1, 199, 200, 599, 600, 10_000)}
-    assert parts == {0: 1, 1: 1, 199: 1, 200: 2, 599: 5, 600: 6, 10_000: 6}
+    parts = {papers: orders.parts_of(work, papers) for papers in (0, 1, 119, 120, 359, 360, 10_000)}
+    assert parts == {0: 1, 1: 1, 119: 1, 120: 2, 359: 5, 360: 6, 10_000: 6}
     work.edition = work.edition.variant({"classifier": {"model": "openai:m"}})
     assert orders.parts_of(work, 10_000) == 1
     live = Workplace(edition=editions.load("neurips-2025"), store=work.store, environ={})

@@ -3,12 +3,14 @@
 import gzip
 import io
 import json
+import logging
 import pickle
 import re
 import signal
 import subprocess
 import sys
 import tarfile
+import threading
 from pathlib import Path
 
 import httpx2
@@ -251,6 +253,19 @@ def test_a_world_starts_at_first_use_and_once(own):
     with world:
         assert world.base == world.base
         assert world.base.startswith("http://127.0.0.1:")
+
+
+def test_a_world_starts_while_another_thread_logs(own):
+    handler = logging.StreamHandler()
+    with OfflineWorld(own) as world:
+        handler.acquire()  # as in the middle of a line, whose next step may wait for the lock of all logging
+        try:
+            starting = threading.Thread(target=lambda: world.base, daemon=True)
+            starting.start()
+            starting.join(30)
+            assert not starting.is_alive()
+        finally:
+            handler.release()
 
 
 def test_a_world_that_crosses_to_another_process_starts_anew_there(own):

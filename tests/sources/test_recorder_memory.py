@@ -204,7 +204,7 @@ def test_a_refresh_may_name_its_subjects(recording: Recording, clock: SimulatedC
             reason="page",
             subject=f"url:{url}",
         )
-        record.put_receipt(receipt)
+        record.put_episode(url, edition="e", paper=receipt.paper, seq=0, value={}, read=[receipt])
     host = Host(ok(b"changed"))
     refresh = recording(host, mode="refresh", ages=AgeRule.of(record, subjects=[f"url:{new}"]))
     assert refresh.ask("GET", old).body == b"hello"

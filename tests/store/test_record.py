@@ -68,8 +68,8 @@ def test_times_keep_their_order_as_text_and_need_a_zone() -> None:
 
 
 def test_a_receipt_read_anew_replaces_its_reading(record: Record) -> None:
-    record.put_receipt(receipt("old words"))
-    record.put_receipt(receipt())
+    for key, words in (("k1", "old words"), ("k2", "page read")):
+        record.put_episode(key, edition="e", paper="2505.00001", seq=0, value={}, read=[receipt(words)])
     assert record.get_receipt(receipt().id) == receipt()
     assert record.receipts_of("2505.00001") == [receipt()]
     assert record.get_receipt("0" * 64) is None
@@ -87,7 +87,6 @@ def test_episodes_come_back_in_sample_order(record: Record) -> None:
 
 def test_an_episode_and_its_receipts_are_kept_together(record: Record) -> None:
     told = {"edition": "e", "paper": "2505.00001", "seq": 0}
-    record.put_receipt(receipt("old words"))
     record.put_episode("k", **told, value={"a": 1}, read=[receipt()])  # type: ignore[arg-type]
     assert (record.get_receipt(receipt().id), record.get_episode("k")) == (receipt(), {"a": 1})
     other = replace(receipt(), subject="github:other/place", arguments={"repo": "other/place"})
