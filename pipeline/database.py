@@ -6,11 +6,15 @@ A database that is full, cannot be written, is damaged or does not answer is the
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import sqlite3
+import threading
 import time
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from types import FunctionType
@@ -80,6 +84,48 @@ def engine_at(url: str) -> sa.Engine:
     return engine
 
 
+@contextmanager
+def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """A transaction that writes often and beside others. SQLite has one writer, and who waits for it sleeps and looks
+    again; here the threads and processes of a machine stand in a queue."""
+    queue: _Queue | None = engine.get_execution_options().get("queue")
+    if queue is None:
+        with engine.begin() as connection:
+            yield connection
+    else:
+        with queue.turn(), engine.begin() as connection:
+            yield connection
+
+
+class _Queue:
+    """Whose turn it is to write, among threads by a lock, among processes by one on a file: the system ends that with
+    its holder. Where the file cannot be had, SQLite's own waiting is left."""
+
+    def __init__(self, place: Path) -> None:
+        self._place, self._threads = place, threading.Lock()
+        self._file: int | None = None
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        with self._threads:
+            held = self._held()
+            try:
+                yield
+            finally:
+                if held is not None:
+                    fcntl.flock(held, fcntl.LOCK_UN)
+
+    def _held(self) -> int | None:
+        try:
+            if self._file is None:
+                self._file = os.open(self._place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+                weakref.finalize(self, os.close, self._file)
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+        except OSError:
+            return None
+        return self._file
+
+
 def again(method: Callable[P, T]) -> Callable[P, T]:
     """A method that changes the same when it is done twice: begun anew where the database went away on the way."""
 
@@ -133,7 +179,10 @@ def _sqlite(url: str) -> sa.Engine:
             return sqlite3.connect(read, uri=True, timeout=60, check_same_thread=False)
 
         return sa.create_engine(url, creator=opened)
-    engine = sa.create_engine(url, connect_args={"timeout": 60, "check_same_thread": False})
+    queue = _Queue(place.with_name(f"{place.name}-queue")) if place else None
+    engine = sa.create_engine(
+        url, connect_args={"timeout": 60, "check_same_thread": False}, execution_options={"queue": queue}
+    )
 
     @sa.event.listens_for(engine, "connect")
     def pragmas(connection: Any, _: Any) -> None:

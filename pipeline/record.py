@@ -16,7 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from pipeline.database import steady
+from pipeline.database import steady, writing
 from pipeline.evidence import Exchange, Json, Receipt, canonical, digest
 from pipeline.record_tables import episodes, exchanges, metadata, receipts, sightings, traffic, turns, waiting
 
@@ -198,7 +198,7 @@ class Record:
             "url": exchange.url,
             "headers": canonical(dict(headers or {})),
         }
-        with self.engine.begin() as connection:
+        with writing(self.engine) as connection:
             connection.execute(self._put_exchange, row)
             connection.execute(self._put_sighting, seen)
             self._count(connection, run, paper, sent)
@@ -242,12 +242,12 @@ class Record:
         }
         insert = self.insert(waiting).values(row)
         changed = {name: insert.excluded[name] for name in row if name not in ("line", "request")}
-        with self.engine.begin() as connection:
+        with writing(self.engine) as connection:
             connection.execute(insert.on_conflict_do_update(index_elements=["line", "request"], set_=changed))
 
     def settled(self, line: str, request: str) -> None:
         """A question has its answer and waits no longer."""
-        with self.engine.begin() as connection:
+        with writing(self.engine) as connection:
             connection.execute(sa.delete(waiting).where(waiting.c.line == line, waiting.c.request == request))
 
     def waits(self, line: str, request: str) -> Waiting | None:
@@ -356,7 +356,7 @@ class Record:
         improves: the newest reading of a receipt stays."""
         row = {"key": key, "edition": edition, "paper": paper, "seq": seq, "json": canonical(value)}
         rows = [_receipt_row(one) for one in sorted(read, key=lambda one: one.id)]  # one order: nobody waits in a ring
-        with self.engine.begin() as connection:
+        with writing(self.engine) as connection:
             if rows:
                 connection.execute(self._put_receipt, rows)
             connection.execute(self._put_episode, row)
@@ -387,7 +387,7 @@ class Record:
 
     def put_turn(self, turn: Turn) -> None:
         """Keep what was paid for. The first answer to a question stays: what was built on it must come out again."""
-        with self.engine.begin() as connection:
+        with writing(self.engine) as connection:
             connection.execute(self.insert(turns).values(asdict(turn)).on_conflict_do_nothing())
 
     def get_turn(self, key: str) -> Turn | None:

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 
-from pipeline.database import again
+from pipeline.database import again, writing
 from pipeline.evidence import canonical
 from pipeline.record import Record, write_alone
 from pipeline.record_tables import lanes, leases
@@ -98,7 +98,7 @@ class Lanes:
     def _change(self, rule: Rule, change: Callable[[Lane, Lane], tuple[Lane, Lane, T]]) -> T:
         """Apply a rule to host and lane as they are now. Where they are one row, its halves do not touch."""
         host_key, lane_key = self._line + rule.host, self._line + rule.lane
-        with self._lock, self._record.engine.begin() as connection:
+        with self._lock, writing(self._record.engine) as connection:
             if connection.dialect.name == "sqlite":  # which locks no rows
                 write_alone(connection)
             known = self._known(connection, host_key, lane_key)
@@ -156,7 +156,7 @@ class Leases:
 
     @again
     def _give_back(self, key: str) -> None:
-        with self._record.engine.begin() as connection:
+        with writing(self._record.engine) as connection:
             connection.execute(_GIVE_BACK, {"question": key, "holder": self._owner})
 
     def _taken(self, key: str, seconds: float) -> bool:
@@ -170,13 +170,13 @@ class Leases:
         """Take the lease where it is free; returns who holds it now."""
         now = self._clock.now().timestamp()
         mine = {"request": key, "owner": self._owner, "until": now + seconds}
-        with self._record.engine.begin() as connection:
+        with writing(self._record.engine) as connection:
             taken = connection.execute(self._upsert, {**mine, "now": now, "dead": dead}).scalar()
             return taken or connection.execute(_HOLDER, {"question": key}).scalar() or ""
 
     @again
     def _prolong(self, key: str, until: float) -> None:
-        with self._record.engine.begin() as connection:
+        with writing(self._record.engine) as connection:
             connection.execute(_PROLONG, {"question": key, "holder": self._owner, "until": until})
 
 
