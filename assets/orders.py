@@ -52,8 +52,9 @@ class Order:
 
     `edition` is told as by `Edition.told`, `hash` its hash, `code` as of `episodes.code_of`. `world`: what the world
     answers, `world_print` the print it goes by in keys, `sources_print` that of its sources. `now`: when this is, on an
-    offline world's clock, or None. `deadline`: UTC, as the record stamps it, or None. `budget` bounds what this share's papers cost beyond `paid`, the requests, tokens and
-    money that the record had for them before; None where nothing is paid for.
+    offline world's clock, or None. `deadline`: UTC, as the record stamps it, or None. `budget` bounds what this share's
+    papers cost beyond `paid`, the requests, tokens and money that the record had for them before; None where nothing is
+    paid for.
     """
 
     edition: Json

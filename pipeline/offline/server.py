@@ -243,9 +243,9 @@ def _listener(port: int) -> socket.socket:
 
 
 def _config(served: Starlette) -> uvicorn.Config:
-    """No date and no server name: equal questions get equal bytes. Connections live as long as their clients. Logging is
-    left alone: to configure it takes its lock and then each handler's, which a thread that logs may take the other way.
-    """
+    """No date and no server name: equal questions get equal bytes. Connections live as long as their clients. Logging
+    is left alone: to configure it takes its lock and then each handler's, and a thread that logs takes them the other
+    way round."""
     return uvicorn.Config(
         served,
         log_config=None,

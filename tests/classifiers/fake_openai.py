@@ -105,7 +105,9 @@ def listening(path: str, answer: Callable[[Request], Any]) -> Iterator[str]:
     bound = socket.socket()
     bound.bind(("127.0.0.1", 0))
     bound.listen(256)
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, log_level="critical", lifespan="off", access_log=False))
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_config=None, log_level="critical", lifespan="off", access_log=False)
+    )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
     thread.start()
     try:

@@ -92,7 +92,9 @@ class HubServer:
         app = Starlette(routes=[Route("/{path:path}", self._answer, methods=["GET", "HEAD", "POST", "PUT", "DELETE"])])
         listening = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        self._server = uvicorn.Server(uvicorn.Config(app, log_config=None, log_level="critical", lifespan="off", access_log=False))
+        self._server = uvicorn.Server(
+            uvicorn.Config(app, log_config=None, log_level="critical", lifespan="off", access_log=False)
+        )
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listening]}, daemon=True)
         self._thread.start()
         while not self._server.started:
