@@ -46,12 +46,12 @@ def answer(world: World, call: Call, failures: Failures) -> Answer | Fault:
 
 
 def _papers(world: World) -> list[Paper]:
-    papers = [paper for paper in world.papers.values() if paper.facts.forum_id]
-    return sorted(papers, key=lambda paper: paper.facts.forum_id or "")
+    """By forum."""
+    return [world.papers[arxiv_id] for arxiv_id in world.forums.values()]
 
 
 def _by_forum(world: World, forum: str) -> Paper | None:
-    return next((paper for paper in _papers(world) if paper.facts.forum_id == forum), None)
+    return world.papers[world.forums[forum]] if forum in world.forums else None
 
 
 def _attachment_path(paper: Paper) -> str | None:
@@ -66,7 +66,9 @@ def _pdf_path(paper: Paper) -> str:
 
 
 def _notes(world: World, call: Call) -> Answer:
-    papers = _papers(world)
+    named = call.arg("id") or call.arg("forum")
+    found = _by_forum(world, named)
+    papers = ([found] if found else []) if named else _papers(world)
     for key, wanted in call.query:
         if key in {"id", "forum"}:
             papers = [paper for paper in papers if paper.facts.forum_id == wanted]
@@ -153,7 +155,7 @@ def _attachments(world: World, ids: list[str], name: str) -> Answer:
     if len(set(ids)) > ATTACHMENTS:
         return _error(400, "ValidationError", f"ids must NOT have more than {ATTACHMENTS} items")
     wanted = set(ids)
-    papers = [paper for paper in _papers(world) if paper.facts.forum_id in wanted]
+    papers = [paper for forum in sorted(wanted) if (paper := _by_forum(world, forum))]
     if len(wanted) == 1:
         return _attachment(papers[0] if papers else None, name)
     files = {

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -256,6 +257,13 @@ class World:
     def complete(self) -> bool:
         """Our own worlds tell all of a repository; a recorded one told a part, so its silence is no answer."""
         return self.facts.fictional
+
+    @cached_property
+    def forums(self) -> Mapping[str, str]:
+        """The arXiv id behind each OpenReview forum, in the order of forums. Kept: papers of a generated world are made
+        whenever they are looked at."""
+        found = ((paper.facts.forum_id, arxiv_id) for arxiv_id, paper in self.papers.items())
+        return dict(sorted((forum, arxiv_id) for forum, arxiv_id in found if forum))
 
     @property
     def digest(self) -> str:
