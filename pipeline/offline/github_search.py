@@ -1,6 +1,9 @@
 """GitHub's two searches over what a world holds. An empty result is complete: `incomplete_results` is always false."""
 
 import re
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -18,24 +21,41 @@ def search_repositories(world: World, query: str) -> list[dict[str, Any]]:
     """Repositories that hold every word: in name, description and topics, as on GitHub, unless `in:readme` says so."""
     phrases, told = _parsed(query)
     fields = set(",".join(told.get("in", ["name,description,topics"])).split(","))
+    keys: Collection[str] = world.repositories
+    if phrases and "readme" not in fields:
+        places = _places(world)
+        keys = set.intersection(*(places.get(phrase[0], set()) for phrase in phrases))
     ranked = []
-    for repository in world.repositories.values():
+    for repository in map(world.repositories.__getitem__, keys):
         if not repository.listed or not _qualifies(repository, told):
             continue
-        name = [*_words(repository.name), repository.name.lower()]
-        texts = {
-            "name": name,
-            "description": _words(repository.facts.description or ""),
-            "topics": _words(" ".join(repository.facts.topics)),
-            "readme": _words(readme_text(repository)) if "readme" in fields else [],
-        }
+        texts = _texts(repository)
+        texts["readme"] = _words(readme_text(repository)) if "readme" in fields else []
         searched = [texts[key] for key in sorted(fields & texts.keys())]
         if all(any(_holds(text, phrase) for text in searched) for phrase in phrases):
-            in_name = sum(_holds(name, phrase) for phrase in phrases)
+            in_name = sum(_holds(texts["name"], phrase) for phrase in phrases)
             ranked.append((-in_name, repository.full_name.lower(), repository))
     return [
         repository_body(world, repository) | {"score": 1.0} for *_, repository in sorted(ranked, key=lambda r: r[:2])
     ]
+
+
+def _texts(repository: Repository) -> dict[str, list[str]]:
+    return {
+        "name": [*_words(repository.name), repository.name.lower()],
+        "description": _words(repository.facts.description or ""),
+        "topics": _words(" ".join(repository.facts.topics)),
+    }
+
+
+@lru_cache(maxsize=4)
+def _places(world: World) -> Mapping[str, set[str]]:
+    """The repositories, by key, that each word of a name, description or topic occurs in."""
+    places: dict[str, set[str]] = {}
+    for key, repository in world.repositories.items():
+        for word in chain.from_iterable(_texts(repository).values()):
+            places.setdefault(word, set()).add(key)
+    return places
 
 
 def search_code(world: World, query: str) -> list[dict[str, Any]]:

@@ -216,13 +216,13 @@ def _search(world: World, kind: Kind, call: Call) -> Answer:
     words = call.arg("search").lower().split()
     found = []
     for key in sorted(world.hub):
-        repository = world.hub[key]
-        if repository.kind != kind or not repository.listed:
-            continue
-        owner, name = repository.id.lower().split("/")
+        of_kind, owner, name = key.lower().split("/")
         fits = all(word in f"{owner}/{name}" for word in words) and call.arg("author").lower() in {"", owner}
+        if of_kind != kind or not fits:
+            continue
+        repository = world.hub[key]
         tags = _facts(repository)["tags"]
-        if fits and all(tag in tags for tag in call.args("filter")):
+        if repository.listed and all(tag in tags for tag in call.args("filter")):
             found.append(repository)
     size = call.number("limit", 1000, 1000) or 1000
     start = call.number("cursor", 0, 1 << 30)

@@ -240,9 +240,10 @@ class Site:
     folder: Path
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class World:
-    """Everything a folder records. Keys: arXiv id; `owner/name` and host in lower case; `models/org/name`."""
+    """Everything a folder records. Keys: arXiv id; `owner/name` and host in lower case; `models/org/name`. Each is
+    itself alone, so that what is made of one can be kept."""
 
     folder: Path
     facts: WorldFacts
