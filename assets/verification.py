@@ -8,7 +8,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from datetime import time as clock_time
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from pipeline import editions
 from pipeline.editions import Edition, EditionError
-from pipeline.fingerprints import code_print
+from pipeline.fingerprints import cache, code_print, keep, remember
 from pipeline.release import levels
 from pipeline.release.freeze import RULES
 from pipeline.release.pack import Pack
@@ -64,7 +64,7 @@ def _verified(arguments: argparse.Namespace, folder: Path, also: list[Look]) -> 
         ledger_head=arguments.ledger_head,
         edition_hash=arguments.edition_hash,
         manifest=arguments.manifest,
-        code_print=code_print(*RULES),
+        code_print=_code(),
         also=also,
     )
     found = levels.levels(seen[0], report, came_back) if seen else ()
@@ -73,6 +73,19 @@ def _verified(arguments: argparse.Namespace, folder: Path, also: list[Look]) -> 
     else:
         print("\n".join([*report.lines(), *levels.told(found)]))
     return 0 if report.ok else 1
+
+
+def _code() -> str:
+    """The print of this machine's code. Its modules are parsed once for all releases of a user."""
+    place = cache(os.environ)
+    if place is None:
+        return code_print(*RULES)
+    remember(place)
+    print_ = code_print(*RULES)
+    with suppress(OSError):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        keep(place)
+    return print_
 
 
 def _live(case: Case, pack: Pack | None, arguments: argparse.Namespace) -> Report:

@@ -16,11 +16,12 @@ from enum import StrEnum
 from typing import Any
 
 Json = Any
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
 
 def canonical(value: Json) -> str:
     """JSON with sorted keys, no spaces, no NaN: the one spelling that is hashed."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _encode(value)
 
 
 def digest(value: Json) -> str:

@@ -38,6 +38,7 @@ Imported = tuple[int, str, tuple[str, ...]]
 _known: dict[str, tuple[str, tuple[Imported, ...]]] = {}
 """By hash of a source and of the Python that parses it: print of its bare tree, and what it imports."""
 
+_used: set[str] = set()
 _saved: set[str] = set()
 
 
@@ -49,17 +50,22 @@ def _parsed(module: str) -> tuple[str, tuple[Imported, ...]] | None:
         return None
     source = path.read_bytes()
     key = hashlib.sha256(f"{sys.version_info[:3]}".encode() + source).hexdigest()
+    _used.add(key)
     if key not in _known:
-        _known[key] = hashlib.sha256(bare(source).encode()).hexdigest(), tuple(_written(ast.parse(source)))
+        tree = ast.parse(source)
+        imported = tuple(_written(tree))
+        _known[key] = hashlib.sha256(_bare(tree).encode()).hexdigest(), imported
     return _known[key]
 
 
-def _written(tree: ast.Module) -> Iterator[Imported]:
-    for node in ast.walk(tree):
+def _written(tree: ast.AST) -> Iterator[Imported]:
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
             yield from ((0, alias.name, ()) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield node.level, node.module or "", tuple(alias.name for alias in node.names)
+        else:
+            yield from _written(node)
 
 
 @functools.cache
@@ -98,13 +104,22 @@ def remember(place: Path) -> None:
 
 
 def keep(place: Path) -> None:
-    """Write what this process has parsed, for `remember`, where that is more than what it read. A place that cannot be
+    """Write what this process has used, for `remember`, where that is more than what it read. A place that cannot be
     written costs the next process its time, and nothing else."""
-    if place.exists() and _known.keys() <= _saved:
+    if place.exists() and _used <= _saved:
         return
+    parsed = {key: _known[key] for key in sorted(_used)}
     with suppress(StoreError):
-        write(place, json.dumps({"sha256": digest(_known), "parsed": _known}, sort_keys=True))
-    _saved.update(_known)
+        write(place, json.dumps({"sha256": digest(parsed), "parsed": parsed}, sort_keys=True))
+    _saved.update(_used)
+
+
+def cache(environ: Mapping[str, str]) -> Path | None:
+    """Where to keep it without a store: in the user's cache, a file for each installation. None for a user without a
+    home."""
+    home = environ.get("XDG_CACHE_HOME") or (f"{environ['HOME']}/.cache" if environ.get("HOME") else "")
+    name = hashlib.sha256(str(_ROOT).encode()).hexdigest()[:12]
+    return Path(home) / "reclaim" / f"parsed-{name}.json" if home else None
 
 
 def closure(module: str) -> tuple[str, ...]:
@@ -122,38 +137,36 @@ def closure(module: str) -> tuple[str, ...]:
     return tuple(sorted(seen))
 
 
-class _Bare(ast.NodeTransformer):
-    """Drops docstrings, so that prose never makes a result stale."""
+def _statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """The statements of a node's blocks. Expressions hold none, and most nodes are expressions."""
+    for parts in (getattr(node, "handlers", ()), getattr(node, "cases", ())):
+        for part in parts:
+            yield from part.body
+    for name in ("body", "orelse", "finalbody"):
+        yield from getattr(node, name, ())
 
-    def _strip(self, node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
-        self.generic_visit(node)
-        first = node.body[0] if node.body else None
-        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
-            node.body = node.body[1:]
-        # A string that stands alone (an attribute's docstring) is prose too.
-        node.body = [
-            n
-            for n in node.body
-            if not (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant) and isinstance(n.value.value, str))
-        ] or [ast.Pass()]
-        return node
 
-    def visit_Module(self, node: ast.Module) -> ast.AST:
-        return self._strip(node)
+def _strip(node: ast.AST) -> None:
+    """Drop docstrings below a node, so that prose never makes a result stale. A string that stands alone (an
+    attribute's docstring) is prose too."""
+    for below in _statements(node):
+        _strip(below)
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        node.body = [n for n in node.body if not _is_prose(n)] or [ast.Pass()]
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        return self._strip(node)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return self._strip(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return self._strip(node)
+def _is_prose(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def bare(source: bytes) -> str:
     """The syntax tree of a module's source as text, without docstrings, comments and positions."""
-    return ast.dump(_Bare().visit(ast.parse(source)), annotate_fields=False, include_attributes=False)
+    return _bare(ast.parse(source))
+
+
+def _bare(tree: ast.Module) -> str:
+    _strip(tree)
+    return ast.dump(tree, annotate_fields=False, include_attributes=False)
 
 
 def _module_print(module: str) -> str:

@@ -1,5 +1,7 @@
 """A stage is stale exactly when something it was made from changed."""
 
+from pathlib import Path
+
 import pytest
 
 from pipeline import fingerprints
@@ -82,6 +84,7 @@ def test_what_was_parsed_before_gives_the_same_print_without_parsing(tmp_path, m
         for cached in (fingerprints._parsed, fingerprints._imports, fingerprints.code_print):
             cached.cache_clear()
         fingerprints._known.clear()
+        fingerprints._used.clear()
 
     before = fingerprints.code_print("pipeline.tiers", "pipeline.selection")
     place = tmp_path / "parsed.json"
@@ -94,6 +97,23 @@ def test_what_was_parsed_before_gives_the_same_print_without_parsing(tmp_path, m
     finally:
         monkeypatch.undo()
         forget()
+
+
+def test_no_more_is_kept_than_a_process_used(tmp_path, monkeypatch):
+    place = tmp_path / "parsed.json"
+    monkeypatch.setitem(fingerprints._known, "of another state of the code", ("print", ()))
+    closure("pipeline.tiers")
+    fingerprints.keep(place)
+    assert "of another state" not in place.read_text()
+
+
+def test_without_a_store_it_is_kept_in_the_users_cache_for_each_installation(monkeypatch):
+    home = fingerprints.cache({"HOME": "/home/ada"})
+    assert home == Path("/home/ada/.cache/reclaim") / home.name
+    assert fingerprints.cache({"HOME": "/home/ada", "XDG_CACHE_HOME": "/c"}) == Path("/c/reclaim") / home.name
+    assert fingerprints.cache({}) is None
+    monkeypatch.setattr(fingerprints, "_ROOT", Path("/elsewhere"))
+    assert fingerprints.cache({"HOME": "/home/ada"}).name != home.name
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"a": 1}', '{"a": ["b", [[1]]]}'])
