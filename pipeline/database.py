@@ -102,16 +102,21 @@ class _Queue:
     its holder. Where the file cannot be had, SQLite's own waiting is left."""
 
     def __init__(self, place: Path) -> None:
-        self._place, self._threads = place, threading.Lock()
+        self._place, self._threads = place, threading.RLock()
         self._file: int | None = None
+        self._within = False
 
     @contextmanager
     def turn(self) -> Iterator[None]:
         with self._threads:
-            held = self._held()
+            if self._within:  # a transaction that opens its connection first
+                yield
+                return
+            held, self._within = self._held(), True
             try:
                 yield
             finally:
+                self._within = False
                 if held is not None:
                     fcntl.flock(held, fcntl.LOCK_UN)
 
@@ -186,9 +191,12 @@ def _sqlite(url: str) -> sa.Engine:
 
     @sa.event.listens_for(engine, "connect")
     def pragmas(connection: Any, _: Any) -> None:
-        # WAL: readers never wait for the one writer. NORMAL: a process killed loses nothing, a power cut at most the
-        # last commits.
-        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+        # WAL: readers never wait for the one writer; of several who turn it on at once, all but one fail and do not
+        # wait. NORMAL: a process killed loses nothing, a power cut at most the last commits.
+        if queue is not None and connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+            with queue.turn():
+                connection.execute("PRAGMA journal_mode=WAL")
+        for pragma in ("synchronous=NORMAL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}")
 
     return engine
