@@ -43,16 +43,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "fault(fault, where): a line of the fault matrix (tests/faults/matrix.py)")
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups when its turn comes
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     live = config.getoption("--live")
     slow = "slow" in (config.getoption("-m") or "")
     for item in items:
         if "live" in item.keywords and not live:
             item.add_marker(pytest.mark.skip(reason="talks to the real services; pass --live"))
-        if not slow:  # one process builds the finished edition, and what the tests of a file share, not each
-            edition = "finished" in getattr(item, "fixturenames", ())
-            item.add_marker(pytest.mark.xdist_group("finished" if edition else item.path.name))
         if "slow" in item.keywords and not slow:
             item.add_marker(pytest.mark.skip(reason="takes minutes; run with -m slow"))
 

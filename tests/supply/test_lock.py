@@ -154,7 +154,6 @@ def test_every_dependency_stands_below_a_reason() -> None:
         assert below <= 4, f"{line.strip()}: say what it is for"
 
 
-@pytest.mark.xdist_group("imports")  # read once, not once a process
 def test_every_dependency_is_imported_or_needed_by_name() -> None:
     assert unused(BASE, imported()) == []
     assert unused(EXTRAS, imported()) == []
@@ -165,7 +164,6 @@ def test_every_package_of_the_tests_is_used_by_them() -> None:
     assert unused(groups, imported_by_tests()) == []
 
 
-@pytest.mark.xdist_group("imports")
 def test_nothing_is_imported_that_is_not_asked_for() -> None:
     asked = {name(one) for one in (*BASE, *EXTRAS)}
     known = {IMPORTED_AS.get(one, one.replace("-", "_")) for one in asked} | set(OURS) | sys.stdlib_module_names
