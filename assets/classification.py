@@ -31,6 +31,7 @@ UNTIL_CHUNK = 50
 def run(work: Workplace, print_: str) -> Summary:
     """Tables `rows` (derivations), `receipts`, and `classification_exclusions`; episodes lie in the record."""
     work.store.register(work.edition.name, work.edition.hash)
+    work.extracts |= extracts(work)
     items = episodes.items(work)
     cached = 0
     waiting = 0
@@ -131,7 +132,7 @@ class _Made:
             lines.write(self._work, name, print_)
 
 
-def _extracts(work: Workplace) -> dict[str, str]:
+def extracts(work: Workplace) -> dict[str, str]:
     """What the rows of an earlier build were derived from, for those whose papers, episodes and rules are the same."""
     if work.store.table_print(work.edition.name, "rows") is None:
         return {}
@@ -149,8 +150,8 @@ def _fills(work: Workplace, item: Item) -> Tier | None:
     return end.tier if isinstance(end, Derivation) and end.eligible else None
 
 
-Read = Callable[[Sequence[Item], int], None]
-"""Who looks at these papers for the so-manieth time."""
+Read = Callable[[Sequence[Item], int], bool]
+"""Reads papers for a given look (2: the second); whether the next look may follow."""
 
 
 def look_later(work: Workplace, items: Sequence[Item], read: Read | None = None) -> int:
@@ -158,8 +159,6 @@ def look_later(work: Workplace, items: Sequence[Item], read: Read | None = None)
 
     A day passes at once in an offline world; elsewhere the next build after that day looks again.
     """
-    if not work.extracts:
-        work.extracts |= _extracts(work)
     day = timedelta(hours=work.edition.second_look_hours)
     for look in range(2, work.edition.max_passes + 1):
         due = [i for i in items if _wants_look(work, i, look)]
@@ -172,8 +171,8 @@ def look_later(work: Workplace, items: Sequence[Item], read: Read | None = None)
         ready = [i for i in due if _last_seen(work, i) + day <= work.clock.now()]
         if read is None:
             asyncio.run(read_papers(work, ready, passes=look))
-        else:
-            read(ready, look)
+        elif not read(ready, look):
+            return len(due)
         late = len(due) - len(ready)
         if late or work.out_of_time():
             return late + sum(_wants_look(work, i, look) for i in ready)

@@ -51,10 +51,10 @@ class Order:
     """One share of an edition's readings, the first ones or a later `look` at them.
 
     `edition` is told as by `Edition.told`, `hash` its hash, `code` as of `episodes.code_of`. `world`: what the world
-    answers, `world_print` the print it goes by in keys, `sources_print` that of its sources. `now`: when this is, on an
-    offline world's clock, or None. `deadline`: UTC, as the record stamps it, or None. `budget` bounds what this share's
-    papers cost beyond `paid`, the requests, tokens and money that the record had for them before; None where nothing is
-    paid for.
+    answers, `world_print` the print it goes by in keys, `sources_print` that of its sources. `now`: when the look
+    began, by the clock of its world. `deadline`: UTC, as the record stamps it, or None. `budget` bounds what this
+    share's papers cost beyond `paid`, the requests, tokens and money that the record had for them before; None where
+    nothing is paid for.
     """
 
     edition: Json
@@ -65,7 +65,7 @@ class Order:
     sources_print: str
     run: str
     look: int
-    now: str | None
+    now: str
     deadline: str | None
     budget: Json | None
     accepted: tuple[str, ...]
@@ -177,7 +177,7 @@ def write(work: Workplace, items: Sequence[Item], parts: int, look: int = 1) -> 
             sources_print=work.sources_print,
             run=work.run,
             look=look,
-            now=stamp(work.clock.now()) if work.offline else None,
+            now=stamp(work.clock.now()),
             deadline=None if rest is None else stamp(now + timedelta(minutes=rest)),
             budget=left,
             accepted=() if purse is None else tuple(sorted(purse.accepted)),
@@ -240,8 +240,9 @@ def at_work(sha256: str, root: Path, say: Say) -> Iterator[tuple[Workplace, list
             items.append(Item(record=record, bundle=bundle, rank=row["rank"], key=paper["key"]))
         if order.deadline is not None:
             work.minutes = (unstamp(order.deadline) - datetime.now(UTC)).total_seconds() / 60
-        if order.now is not None:
-            work.clock.sleep((unstamp(order.now) - work.clock.now()).total_seconds())
+        work.started = unstamp(order.now)  # what an earlier share of this look was told, this one is not told anew
+        if work.offline:
+            work.clock.sleep((work.started - work.clock.now()).total_seconds())
         if order.budget is not None:
             _allow(work, order, {item.record.arxiv_id for item in items})
         yield work, [item for item in items if not episodes.looked(work, item, order.look)], order.look

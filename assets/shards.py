@@ -10,6 +10,7 @@ import asyncio
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -140,25 +141,17 @@ def fan_out(work: Workplace, home: dg.DagsterInstance) -> None:
     if orders.parts_of(work, len(items)) < 2:
         return
     work.store.register(work.edition.name, work.edition.hash)
-    lacking = [item for item in items if episodes.recorded(work, item) is None]
-    if orders.parts_of(work, len(lacking)) > 1:
-        _in_shards(work, home, lacking, 1)
-        if any(episodes.recorded(work, item) is None for item in lacking):
-            return  # a later look comes after all first ones
-
-    def read(due: Sequence[Item], look: int) -> None:
-        _in_shards(work, home, due, look)
-        left = [item for item in due if not episodes.looked(work, item, look)]
-        asyncio.run(episodes.read_papers(work, left, passes=look))
-
-    classification.look_later(work, items, read)
+    if _in_shards(work, home, [item for item in items if episodes.recorded(work, item) is None], 1):
+        work.extracts |= classification.extracts(work)
+        classification.look_later(work, items, lambda due, look: _in_shards(work, home, due, look))
 
 
-def _in_shards(work: Workplace, home: dg.DagsterInstance, items: Sequence[Item], look: int) -> None:
-    """Run the job for one look at these papers, if they are enough for that."""
+def _in_shards(work: Workplace, home: dg.DagsterInstance, items: Sequence[Item], look: int) -> bool:
+    """Run the job for one look at these papers, if they are enough for that. Whether all of them had it: a later look
+    comes after all of one."""
     count, (_, executor) = orders.parts_of(work, len(items)), orders.division(work.environ)
-    if count < 2:
-        return
+    if count < 2 or work.out_of_time():
+        return not items
     what = "first readings" if look == 1 else f"look {look}"
     config: dict[str, Any] = {}
     for number, order in enumerate(orders.write(work, items, count, look), start=1):
@@ -178,18 +171,24 @@ def _in_shards(work: Workplace, home: dg.DagsterInstance, items: Sequence[Item],
             "dagster/partition": work.edition.name,
             "reclaim/build": work.run,
             "reclaim/edition": work.edition.name,
+            "reclaim/look": str(look),
         },
     )
     if any(event.event_type is dg.DagsterEventType.RUN_CANCELED for event in result.all_events):
         raise KeyboardInterrupt
     if work.purse is not None:
-        work.purse.spent = episodes.paid(work)
+        # The record knows what was paid, and not how often tools were called: as often as there are receipts.
+        ended = (episodes.recorded(work, item) for item in items)
+        called = sum(len(one.receipts) for one in ended if one is not None and one.passes >= look)
+        before = work.purse.spent.tool_calls
+        work.purse.spent = replace(episodes.paid(work), tool_calls=before + called)
     work.catch_up()
     faults = [e for e in result.all_events if e.is_step_failure or e.is_job_failure]
     for event in faults:
         work.say(f"{what}: {event.step_key or 'the run'} failed: {_cause(event)}")
     if left := sum(not episodes.looked(work, item, look) for item in items):
         work.say(f"{what}: {left} of {len(items)} papers are left to this process")
+    return not left
 
 
 def _cause(event: dg.DagsterEvent) -> str:

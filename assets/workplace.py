@@ -63,7 +63,7 @@ class Workplace:
     prefix of ranks that was classified the whole sample. `stopped`: why the classifier may be asked no more;
     `purse`: what its readers may spend together; `environ`: its keys and budgets. `mode` and `ages`: whether the world
     is asked, and for a refresh what of it (see `Recorder`). `extracts`: what was read out of papers, as JSON by the
-    hash of what it follows from.
+    hash of what it follows from. `started`: when the look began that this is a part of; None: as it begins.
     """
 
     edition: Edition
@@ -77,6 +77,7 @@ class Workplace:
     mode: Mode = "record"
     ages: AgeRule | None = None
     extracts: dict[str, str] = field(default_factory=dict)
+    started: datetime | None = None
     run: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     began: float = field(default_factory=time.monotonic)
 
@@ -191,6 +192,7 @@ class Workplace:
             again=again,
             mode=self.mode,
             ages=self.ages,
+            started=self.started,
         )
 
     def minutes_left(self) -> float | None:

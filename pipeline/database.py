@@ -35,6 +35,8 @@ INFRASTRUCTURE: tuple[type[Exception], ...] = (StoreError, sa.exc.SQLAlchemyErro
 PATIENCE = 30.0
 """Seconds for which a database that once answered is waited for: a server restarts in fewer."""
 _BETWEEN_CONNECTS = 0.2
+_TURN, _BETWEEN_TURNS = 60.0, 0.001
+"""Seconds for which a turn is waited for, and between two looks at whether it has come."""
 _TRIES = 4
 """How often a transaction is begun in all where the database goes away during it."""
 
@@ -99,7 +101,8 @@ def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
 
 class _Queue:
     """Whose turn it is to write, among threads by a lock, among processes by one on a file: the system ends that with
-    its holder. Where the file cannot be had, SQLite's own waiting is left."""
+    its holder. Where the file cannot be had, or not in a minute, SQLite's own waiting is left, which says what holds
+    it."""
 
     def __init__(self, place: Path) -> None:
         self._place, self._threads = place, threading.RLock()
@@ -108,27 +111,38 @@ class _Queue:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        with self._threads:
-            if self._within:  # a transaction that opens its connection first
+        until = time.monotonic() + _TURN
+        if not self._threads.acquire(timeout=_TURN):
+            yield
+            return
+        try:
+            if self._within:  # the connection of a transaction that has its turn is only opened now
                 yield
                 return
-            held, self._within = self._held(), True
+            held, self._within = self._held(until), True
             try:
                 yield
             finally:
                 self._within = False
                 if held is not None:
                     fcntl.flock(held, fcntl.LOCK_UN)
+        finally:
+            self._threads.release()
 
-    def _held(self) -> int | None:
+    def _held(self, until: float) -> int | None:
         try:
             if self._file is None:
                 self._file = os.open(self._place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
                 weakref.finalize(self, os.close, self._file)
-            fcntl.flock(self._file, fcntl.LOCK_EX)
+            while time.monotonic() < until:
+                try:
+                    fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    return self._file
+                except BlockingIOError:
+                    time.sleep(_BETWEEN_TURNS)
         except OSError:
-            return None
-        return self._file
+            pass
+        return None
 
 
 def again(method: Callable[P, T]) -> Callable[P, T]:

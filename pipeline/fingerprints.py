@@ -22,6 +22,8 @@ from pipeline.files import StoreError, write
 
 FIRST_PARTY = ("pipeline", "classifiers", "assets", "audit_ui")
 _ROOT = Path(__file__).resolve().parent.parent
+_PARSER = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+"""What parses is part of what is known of a source."""
 
 
 def _file(module: str) -> Path | None:
@@ -36,7 +38,7 @@ Imported = tuple[int, str, tuple[str, ...]]
 """One import as written: dots in front, module, names."""
 
 _known: dict[str, tuple[str, tuple[Imported, ...]]] = {}
-"""By hash of a source and of the Python that parses it: print of its bare tree, and what it imports."""
+"""By hash of a source and of what parses it: print of its bare tree, and what it imports."""
 
 _used: set[str] = set()
 _saved: set[str] = set()
@@ -49,12 +51,12 @@ def _parsed(module: str) -> tuple[str, tuple[Imported, ...]] | None:
     if path is None:
         return None
     source = path.read_bytes()
-    key = hashlib.sha256(f"{sys.version_info[:3]}".encode() + source).hexdigest()
-    _used.add(key)
+    key = hashlib.sha256(f"{_PARSER} {sys.version_info[:3]}".encode() + source).hexdigest()
     if key not in _known:
         tree = ast.parse(source)
         imported = tuple(_written(tree))
         _known[key] = hashlib.sha256(_bare(tree).encode()).hexdigest(), imported
+    _used.add(key)
     return _known[key]
 
 

@@ -327,12 +327,6 @@ class Record:
             text = connection.execute(sa.select(receipts.c.json).where(receipts.c.id == id_)).scalar()
         return None if text is None else Receipt.from_json(json.loads(text))
 
-    def receipts_of(self, paper: str) -> list[Receipt]:
-        """All receipts of a paper, by id: an episode knows the order of its own."""
-        query = sa.select(receipts.c.json).where(receipts.c.paper == paper).order_by(receipts.c.id)
-        with self.engine.connect() as connection:
-            return [Receipt.from_json(json.loads(text)) for text in connection.execute(query).scalars()]
-
     def requests_about(self, subjects: Collection[str]) -> frozenset[str]:
         """The requests (see `request_key`) that receipts about these subjects rest on."""
         wanted = set(subjects)

@@ -46,12 +46,15 @@ def answer(world: World, call: Call, failures: Failures) -> Answer | Fault:
 
 
 def _papers(world: World) -> list[Paper]:
-    """By forum."""
-    return [world.papers[arxiv_id] for arxiv_id in world.forums.values()]
+    return [paper for forum in world.forums for paper in _all_of(world, forum)]
+
+
+def _all_of(world: World, forum: str) -> list[Paper]:
+    return [world.papers[arxiv_id] for arxiv_id in world.forums.get(forum, ())]
 
 
 def _by_forum(world: World, forum: str) -> Paper | None:
-    return world.papers[world.forums[forum]] if forum in world.forums else None
+    return next(iter(_all_of(world, forum)), None)
 
 
 def _attachment_path(paper: Paper) -> str | None:
@@ -67,8 +70,7 @@ def _pdf_path(paper: Paper) -> str:
 
 def _notes(world: World, call: Call) -> Answer:
     named = call.arg("id") or call.arg("forum")
-    found = _by_forum(world, named)
-    papers = ([found] if found else []) if named else _papers(world)
+    papers = _all_of(world, named) if named else _papers(world)
     for key, wanted in call.query:
         if key in {"id", "forum"}:
             papers = [paper for paper in papers if paper.facts.forum_id == wanted]
@@ -155,7 +157,7 @@ def _attachments(world: World, ids: list[str], name: str) -> Answer:
     if len(set(ids)) > ATTACHMENTS:
         return _error(400, "ValidationError", f"ids must NOT have more than {ATTACHMENTS} items")
     wanted = set(ids)
-    papers = [paper for forum in sorted(wanted) if (paper := _by_forum(world, forum))]
+    papers = [paper for forum in sorted(wanted) for paper in _all_of(world, forum)]
     if len(wanted) == 1:
         return _attachment(papers[0] if papers else None, name)
     files = {

@@ -260,11 +260,14 @@ class World:
         return self.facts.fictional
 
     @cached_property
-    def forums(self) -> Mapping[str, str]:
-        """The arXiv id behind each OpenReview forum, in the order of forums. Kept: papers of a generated world are made
+    def forums(self) -> Mapping[str, tuple[str, ...]]:
+        """The arXiv ids behind each OpenReview forum, in the order of forums. Kept: a generated world makes its papers
         whenever they are looked at."""
-        found = ((paper.facts.forum_id, arxiv_id) for arxiv_id, paper in self.papers.items())
-        return dict(sorted((forum, arxiv_id) for forum, arxiv_id in found if forum))
+        found: dict[str, tuple[str, ...]] = {}
+        for arxiv_id, paper in self.papers.items():
+            if forum := paper.facts.forum_id:
+                found[forum] = (*found.get(forum, ()), arxiv_id)
+        return dict(sorted(found.items()))
 
     @property
     def digest(self) -> str:

@@ -91,6 +91,7 @@ class Recorder:
         again: bool = False,
         secrets: Sequence[str] = (),
         ages: AgeRule | None = None,
+        started: datetime | None = None,
     ) -> None:
         self.record = Record(store.engine)
         self.clock = clock
@@ -99,7 +100,7 @@ class Recorder:
         self.mode = mode
         self.limits = limits or Limits()
         self.second_look = timedelta(hours=second_look_hours)
-        self.started = clock.now()
+        self.started = started or clock.now()
         self._blobs = store.blobs
         self._again = again
         self._secrets = tuple(sorted((s for s in secrets if s), key=len, reverse=True))

@@ -33,7 +33,6 @@ from xml.etree import ElementTree
 
 import httpx2
 
-from assets import episodes
 from classifiers import linkcheck
 from classifiers.toolbox import Desk, Limits, PaperInput, Seen
 from pipeline import archives
@@ -239,10 +238,9 @@ def service(seen: Request) -> str:
 
 def both(folder: Path, papers: int, token: str) -> tuple[list[Row], list[Receipt], list[Receipt]]:
     """Rows of both, and what each was told in its first build."""
-    plain: list[Receipt] = []
+    ours, plain = list[Receipt](), list[Receipt]()
     with rehearsal(folder / "ours", papers, token=token) as work:
-        first = measured("first build", "ours", work, fetch_all)
-        ours = [receipt for item in episodes.items(work) for receipt in work.record.receipts_of(item.record.arxiv_id)]
+        first = measured("first build", "ours", work, lambda work: ours.extend(fetch_all(work)["receipts"]))
         work.simulated.sleep(DAY)
         later = measured("a day later", "ours", work, fetch_all)
     with rehearsal(folder / "plain", papers, token=token) as work:

@@ -23,6 +23,7 @@ from classifiers.toolbox import Desk, Limits, PaperInput
 from pipeline import reference
 from pipeline.bundles import files_of, manifest
 from pipeline.editions import load
+from pipeline.evidence import Receipt
 from pipeline.offline.generated import INDEX, write_generated
 from pipeline.offline.limits import Keeper, Seen
 from pipeline.offline.server import OfflineWorld
@@ -106,7 +107,8 @@ def rehearsal(folder: Path, papers: int, seed: str = "rehearsal", token: str = "
 
 
 def fetch_all(work: Rehearsal) -> dict[str, Any]:
-    """Index, metadata, notes, sources, supplements; every repository looked up, every link of every paper checked."""
+    """Index, metadata, notes, sources, supplements; every repository looked up, every link of every paper checked.
+    Returns counts, and the `receipts` of the links."""
     told = dict(corpus.run(work, "print"))
     told |= {f"bundles_{key}": value for key, value in bundles.run(work, "print").items()}
     recorder, tokens = work.recorder(), Tokens.of(work.tokens)
@@ -116,6 +118,7 @@ def fetch_all(work: Rehearsal) -> dict[str, Any]:
     repositories.look_up(work, recorder, tokens, read)
     named = {name for _, paper in read for link in paper.links if (name := repository_of(link.url))}
     walls = reference.walls()
+    receipts: list[Receipt] = []
     for item in items:
         record, paper = item.record, papers[item.record.arxiv_id]
         supplement = files_of(item.bundle.supplement_files, work.store.blobs.get)
@@ -124,8 +127,10 @@ def fetch_all(work: Rehearsal) -> dict[str, Any]:
         given = PaperInput(record=record.arxiv_id, bundle=item.bundle.digest, paper=paper, supplement=listed)
         with recorder.call(record.arxiv_id):
             probes = Probes(record.arxiv_id, recorder, supplement, facts, walls, tokens)
-            linkcheck.check(Desk(given=given, probes=probes, limits=Limits()))
-    return told | {"repositories": len(named), "papers": len(items)}
+            desk = Desk(given=given, probes=probes, limits=Limits())
+            linkcheck.check(desk)
+        receipts += desk.receipts
+    return told | {"repositories": len(named), "papers": len(items), "receipts": receipts}
 
 
 def repository_of(url: str) -> str:

@@ -134,7 +134,9 @@ def test_a_later_look_takes_who_had_none_yet_at_the_time_it_was_told(work: Workp
     with opened(sha256, elsewhere) as (there, share, look):
         assert share == items[:1]
         assert look == 2
-        assert there.clock.now() == work.clock.now()
+        assert there.clock.now() == there.started == there.recorder().started == work.clock.now()
+        there.clock.sleep(60)
+        assert there.recorder(again=True).started == work.clock.now(), "what another share was told is not asked anew"
 
 
 def test_other_settings_code_world_or_keys_are_refused_and_named(work: Workplace, elsewhere: Path) -> None:

@@ -125,6 +125,14 @@ def test_a_folder_of_neither_format_is_refused(tmp_path):
         load_world(tmp_path)
 
 
+def test_papers_of_one_forum_are_all_listed(own):
+    for paper in ("2505.00001", "2505.00002"):
+        (own / "papers" / paper / "paper.toml").write_text(f'arxiv_id = "{paper}"\ntitle = "T"\nforum_id = "F1"\n')
+    with OfflineWorld(own) as world, client_of(world) as client:
+        for query in ("id=F1", "content.venueid=Own.cc/2025/Conference"):
+            assert client.get(f"https://api2.openreview.net/notes?{query}").json()["count"] == 2
+
+
 def test_the_digest_follows_everything_but_papers_sources(own):
     before, paper = load_world(own).digest, load_world(own).paper_digest("2505.00002")
     write(own, {"papers/2505.00002/src/main.tex": "two"})
