@@ -16,7 +16,7 @@ ABOUT: Mapping[str, str] = {
     "growth": "Generated conferences, from first build to rebuilds.",
     "plain": "The same facts by one REST call each, one paper after another.",
     "verify": "Processes with their start; `to hashing` beside a process that only hashes every file of the folder.",
-    "pages": "Real page, real clients, every answer acknowledged found in the ledger and the chain whole.",
+    "audit": "Real page, real clients, every answer acknowledged found in the ledger and the chain whole.",
     "recorder": "CPU and wall time of one question, over a host that answers at once.",
     "agent": "Our loop beside a bare pydantic-ai loop that makes the same calls; and a kill half-way.",
     "prompt": "Tokens of our first message beside the published prompt, and beside that without the rendered text.",
