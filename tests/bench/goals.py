@@ -65,7 +65,10 @@ GOALS = (
     Goal("10,000 papers, peak memory", "MB", 3_000, lambda rows: growth(rows, "peak_mb", 10_000)),
     Goal("10,000 papers, time a paper beside that of 1,000", "times", 1.2, linear),
     Goal("10,000 papers, nothing to do", "s", 10, lambda rows: growth(rows, "seconds", 10_000, "no-op")),
-    Goal("verify a release with this program", "s", 5, lambda rows: one(rows, "seconds", "verify", who="reclaim verify")),
+    Goal(
+        "verify a release with this program", "s", 5,
+        lambda rows: one(rows, "seconds", "verify", who="reclaim verify"),
+    ),
     Goal(
         "the same by the file it carries", "s", 5,
         lambda rows: one(rows, "seconds", "verify", who="python verify.py"),
