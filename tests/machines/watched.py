@@ -18,7 +18,7 @@ def put_episode(self: Record, key: str, **named: Any) -> None:
         whole(self, key, **named)
         place = Path(os.environ["RECLAIM_STORE"]) / "read.txt"
         with place.open("a") as file:
-            file.write(f"{named['paper']}\n")
+            file.write(f"{named['paper']} {named['value']['passes']}\n")
         if os.environ.get("TEST_DIES_AFTER") == str(len(place.read_text().splitlines())):
             os.killpg(0, signal.SIGKILL)
 
