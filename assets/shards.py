@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,7 @@ def fan_out(work: Workplace, home: dg.DagsterInstance) -> None:
     work.store.register(work.edition.name, work.edition.hash)
     if _in_shards(work, home, [item for item in items if episodes.recorded(work, item) is None], 1):
         work.extracts |= classification.extracts(work)
-        classification.look_later(work, items, lambda due, look: _in_shards(work, home, due, look))
+        classification.look_later(work, items, partial(_in_shards, work, home))
 
 
 def _in_shards(work: Workplace, home: dg.DagsterInstance, items: Sequence[Item], look: int) -> bool:

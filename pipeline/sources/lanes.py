@@ -54,7 +54,7 @@ class Lanes:
         self._clock = clock
         self._limits = limits
         self._line = line
-        self._lock = threading.Lock()  # threads wait here; SQLite's own wait sleeps on real time
+        self._lock = threading.Lock()  # threads wait here for their turn, and not each with a connection
 
     def wait(self, rule: Rule, before: Callable[[float], None] = lambda until: None) -> Turn:
         """Take the next free moment of a lane and sleep till then, or say that it is left alone for now.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import multiprocessing
 import os
 import signal
@@ -10,9 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
+from pipeline import database
 from pipeline.evidence import Exchange, Outcome, Receipt
 from pipeline.record import Record, request_key, stamp, unstamp
 from pipeline.store import Store
@@ -115,6 +118,31 @@ def test_a_new_store_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
         for number in range(10):
             stores = [Store(tmp_path / str(number)) for _ in range(8)]
             assert list(pool.map(opened, stores)) == [[]] * 8
+
+
+def test_a_turn_to_write_that_never_comes_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = Record(Store(tmp_path).engine)
+    monkeypatch.setattr(database, "_TURN", 0.05)
+    with (tmp_path / "store.sqlite-queue").open("r+b") as stopped:
+        fcntl.flock(stopped, fcntl.LOCK_EX)  # as by a process that was suspended between two writes
+        record.put_episode("k", edition="e", paper="p", seq=0, value={})
+    assert record.episode_keys("e") == ["k"]
+
+
+def test_one_who_writes_at_a_time_holds_the_turn_and_gives_it_back_when_it_fails(tmp_path: Path) -> None:
+    engine = Store(tmp_path).engine
+    Record(engine)
+
+    def fails(other: BinaryIO) -> None:
+        with database.writing(engine):
+            with pytest.raises(BlockingIOError):
+                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            raise ZeroDivisionError
+
+    with (tmp_path / "store.sqlite-queue").open("r+b") as other:
+        with pytest.raises(ZeroDivisionError):
+            fails(other)
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _write(root: Path, name: str, count: int, ready: multiprocessing.synchronize.Barrier) -> None:
